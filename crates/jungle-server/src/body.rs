@@ -245,11 +245,14 @@ impl std::io::Read for Incoming {
 }
 
 /// The other way: what a thread that may block writes goes to the client, in large pieces. Unless
-/// it is [finished](Outgoing::finish), the client's connection breaks where it ended.
+/// it is [finished](Outgoing::finish), the client's connection breaks where it ended: so it does
+/// when the client may not do any more what it might when it asked.
 pub(crate) struct Outgoing {
     pieces: mpsc::Sender<Bytes>,
     is_whole: Arc<AtomicBool>,
     waiting: Vec<u8>,
+    /// For whom.
+    who: Who,
     piece_time: Duration,
     /// For all pieces together.
     patience: Patience,
@@ -264,12 +267,13 @@ pub(crate) const PIECE_BYTES: usize = 64 << 10;
 
 impl Outgoing {
     /// To be used on another thread than those that serve.
-    pub(crate) fn new(limits: &Limits) -> (Outgoing, Body) {
+    pub(crate) fn new(limits: &Limits, who: Who) -> (Outgoing, Body) {
         let (pieces, is_whole, body) = channel(PIECES, false);
         let out = Outgoing {
             pieces,
             is_whole,
             waiting: Vec::new(),
+            who,
             piece_time: limits.piece_time,
             patience: Patience::new(limits.piece_time, 0),
             runtime: tokio::runtime::Handle::current(),
@@ -278,8 +282,8 @@ impl Outgoing {
     }
 
     /// The same, for what others wait for: the client must not only take each piece in time.
-    pub(crate) fn copying(limits: &Limits) -> (Outgoing, Body) {
-        let (out, body) = Outgoing::new(limits);
+    pub(crate) fn copying(limits: &Limits, who: Who) -> (Outgoing, Body) {
+        let (out, body) = Outgoing::new(limits, who);
         let patience = Patience::new(RATE_TIME, limits.copy_rate_min);
         (Outgoing { patience, ..out }, body)
     }
@@ -294,6 +298,9 @@ impl Outgoing {
     fn send(&mut self) -> std::io::Result<()> {
         if self.waiting.is_empty() {
             return Ok(());
+        }
+        if !self.who.is_as_before() {
+            return Err(std::io::ErrorKind::PermissionDenied.into());
         }
         let piece = Bytes::from(std::mem::take(&mut self.waiting));
         // A client that does not read must not hold a thread.
@@ -331,7 +338,7 @@ mod tests {
     #[tokio::test]
     async fn only_a_finished_body_ends_as_one() {
         for is_finished in [true, false] {
-            let (mut out, body) = Outgoing::new(&Limits::default());
+            let (mut out, body) = Outgoing::new(&Limits::default(), Who::Anybody);
             let written = tokio::task::spawn_blocking(move || {
                 out.write_all(b"[1,")?;
                 out.flush()?;
@@ -365,7 +372,7 @@ mod tests {
     #[tokio::test]
     async fn client_that_takes_each_piece_in_time_is_held_to_a_rate() {
         let limits = Limits { piece_time: Duration::from_secs(3_600), ..Limits::default() };
-        let (out, _body) = Outgoing::copying(&limits);
+        let (out, _body) = Outgoing::copying(&limits, Who::Anybody);
         let mut out = Outgoing { patience: Patience::new(Duration::from_millis(1), 1), ..out };
         let pieces = vec![0; PIECE_BYTES * (PIECES + 1)];
         let written = tokio::task::spawn_blocking(move || out.write_all(&pieces));

@@ -354,6 +354,10 @@ impl Visitor {
         }
     }
 
+    pub(crate) fn who(&self) -> Who {
+        self.who.clone()
+    }
+
     /// Whose share of something it takes from.
     pub(crate) fn whose(&self) -> Option<Whose> {
         Whose::of(self.who.name(), self.client.as_ref())

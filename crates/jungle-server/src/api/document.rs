@@ -97,7 +97,7 @@ fn sent_in(
     app: &Visitor,
     write: impl FnOnce(&mut Outgoing) -> Result<(), Box<dyn Error>> + Send + 'static,
 ) -> Body {
-    let (mut out, body) = Outgoing::new(&app.options.limits);
+    let (mut out, body) = Outgoing::new(&app.options.limits, app.who());
     let watched = app.clone();
     tokio::task::spawn_blocking(move || {
         let _watched = watched.metrics.panics.on_unwind();

@@ -60,7 +60,7 @@ pub(crate) async fn copy(app: Visitor, request: Request<Body>) -> Result<Respons
     let upkeep = upkeep(&app)?;
     let asked: CopyAsked = asked(&app, request, Some(CopyAsked::default())).await?;
     let since = Revision::new(asked.since);
-    let (out, body) = Outgoing::copying(&app.options.limits);
+    let (out, body) = Outgoing::copying(&app.options.limits, app.who());
     let (sending, begun) = Sending::new(out);
     let (sent, to_finish) = mpsc::channel();
     let work = move |store: &_, steps: &_| {

@@ -49,7 +49,8 @@ impl Sending {
             let _ = begins.send(Err(problem));
         }
         match error {
-            // Nothing is wrong: the client asked for what there is not, or has gone away.
+            // Nothing is wrong: the client asked for what there is not, has gone away, or may not
+            // have it any more.
             BackupError::OutOfReach { .. } | BackupError::Stream(StreamError::Io(_)) => {
                 Undone::GivenUp
             }
@@ -85,13 +86,14 @@ mod tests {
     use axum::http::StatusCode;
 
     use super::*;
+    use crate::access::Who;
     use crate::limits::Limits;
 
     #[tokio::test]
     async fn who_waits_for_a_copy_that_is_given_up_is_told_so() {
         let dir = std::env::temp_dir().join(format!("jungle-unsent-{}", std::process::id()));
         let store = Store::open(&dir).expect("a new folder");
-        let (out, _body) = Outgoing::copying(&Limits::default());
+        let (out, _body) = Outgoing::copying(&Limits::default(), Who::Anybody);
         let (sending, begun) = Sending::new(out);
         let steps = Steps::default();
         steps.give_up();

@@ -244,6 +244,38 @@ fn stream_ends_with_the_name_by_which_it_was_let_in() {
     assert_eq!(events.next(), None);
 }
 
+#[test]
+fn what_is_sent_breaks_off_when_who_asked_may_not_have_it_any_more() {
+    let granted = [("ana", "*", "/", Role::Admin)];
+    let mut guarded = Guarded::folder("sent-revoked", &granted, |_, _| ());
+    let tree = guarded.served.server.jungle().open_tree("t").unwrap();
+    // More than there is room for on the way.
+    for n in 0..40_u8 {
+        let (name, value) = (format!("large{n}"), vec![n; 1 << 20]);
+        tree.update(|tx| tx.put_attribute(&[], name.as_str(), &*value)).unwrap();
+    }
+    let header = format!("Authorization: {}\r\n", guarded.header("ana"));
+    let mut events = guarded.served.watch("t/watch", &header);
+    let sent = ["GET /api/v1/trees/t/document", "POST /api/v1/folder/copy"].map(|asked| {
+        let mut stream = guarded.served.connect();
+        let head = format!("{asked} HTTP/1.1\r\nHost: localhost\r\n{header}");
+        stream.write_all(format!("{head}Content-Length: 0\r\n\r\n").as_bytes()).unwrap();
+        let mut begin = [0; 12];
+        stream.read_exact(&mut begin).unwrap();
+        assert_eq!(&begin, b"HTTP/1.1 200", "{asked}");
+        (asked, stream)
+    });
+    guarded.access.revoke("ana", None).unwrap();
+    guarded.access.write(&guarded.file).unwrap();
+    // The server has taken it in.
+    assert_eq!(events.next(), None);
+    for (asked, mut stream) in sent {
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert!(!rest.ends_with(b"\r\n0\r\n\r\n"), "{asked} came to its end");
+    }
+}
+
 /// Begins to import `{"a":1}`, of which two bytes are still to come: it has been let in.
 fn begin_import(guarded: &Guarded, who: &str, path: &str) -> TcpStream {
     let mut stream = begin(guarded, who, &format!("PUT /api/v1/trees/t/document?path={path}"), 7);
