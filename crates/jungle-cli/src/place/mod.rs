@@ -123,9 +123,10 @@ pub(crate) enum Order {
     OldestFirst,
 }
 
-/// Is this the URL of a server?
+/// Is this the URL of a server? Large letters mean the same in its scheme.
 pub(crate) fn is_url(place: &str) -> bool {
-    place.starts_with("http://") || place.starts_with("https://")
+    let scheme = place.split_once("://").map_or("", |(scheme, _)| scheme);
+    ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
 /// Refuses a server where only a folder or a document will do.

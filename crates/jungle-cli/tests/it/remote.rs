@@ -514,8 +514,10 @@ fn a_server_that_goes_away_while_it_sends_a_backup_has_not_answered() {
 fn who_does_not_answer_has_a_code_of_its_own() {
     let folder = Folder::new("remote_away");
     let (_held, port) = port_of_nobody();
-    let away = folder.run(&["get", &format!("http://127.0.0.1:{port}"), "t"]);
-    assert_eq!((away.code, &*away.out), (Some(7), ""), "{}", away.err);
+    for scheme in ["http", "HTTP", "Http"] {
+        let away = folder.run(&["get", &format!("{scheme}://127.0.0.1:{port}"), "t"]);
+        assert_eq!((away.code, &*away.out), (Some(7), ""), "{}", away.err);
+    }
     for url in ["http://", "http://127.0.0.1/x", "http://ana:secret@127.0.0.1"] {
         let wrong = folder.run(&["get", url, "t"]);
         assert_eq!((wrong.code, &*wrong.out), (Some(2), ""), "{}", wrong.err);
