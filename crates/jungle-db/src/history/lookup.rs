@@ -23,15 +23,22 @@ type Locked<'h> = (MutexGuard<'h, HeadState>, Option<(u64, HistoryEntry)>);
 impl Head {
     /// The newest revision at a number or time.
     pub(crate) fn find(&self, at: At) -> Result<Locked<'_>, ArchiveError> {
-        let state = self.lock();
-        match state.history.look(at) {
-            Look::Here(found) => Ok((state, found)),
-            Look::Stored(look) => {
-                drop(state);
-                let found = look.run()?;
-                let state = self.lock();
-                let first = state.history.first();
-                Ok((state, found.filter(|(index, _)| *index >= first)))
+        loop {
+            let state = self.lock();
+            let look = match state.history.look(at) {
+                Look::Here(found) => return Ok((state, found)),
+                Look::Stored(look) => look,
+            };
+            let was_first = state.history.first();
+            drop(state);
+            let found = look.run();
+            let state = self.lock();
+            let first = state.history.first();
+            match found {
+                Ok(found) => return Ok((state, found.filter(|(index, _)| *index >= first))),
+                Err(error) if first == was_first => return Err(error),
+                // What was dropped meanwhile may be gone from the archive.
+                Err(_) => {}
             }
         }
     }
@@ -68,22 +75,30 @@ impl Head {
     /// Some entries from an index on, or from the oldest: up to `max` of them, and not beyond the
     /// end of a piece.
     pub(crate) fn page(&self, from: u64, max: usize) -> Result<Page, ArchiveError> {
-        let state = self.lock();
-        let from = from.max(state.history.first());
-        let (number, at) = (from / HISTORY_PIECE, (from % HISTORY_PIECE) as usize);
-        if let Some(piece) = state.history.whole_piece(number) {
-            return Ok(Page::of(piece, at, max));
-        }
-        let stored = match state.history.part(number) {
-            None => return Ok(Page::default()),
-            // The last piece is not whole: it goes on changing.
-            Some(Part::Here(last)) => {
-                return Ok(Page::of(last.iter().skip(at).take(max).cloned().collect(), 0, max));
+        loop {
+            let state = self.lock();
+            let first = state.history.first();
+            let from = from.max(first);
+            let (number, at) = (from / HISTORY_PIECE, (from % HISTORY_PIECE) as usize);
+            if let Some(piece) = state.history.whole_piece(number) {
+                return Ok(Page::of(piece, at, max));
             }
-            Some(Part::Stored(stored)) => stored.clone(),
-        };
-        drop(state);
-        Ok(Page::of(stored.piece(number)?, at, max))
+            let stored = match state.history.part(number) {
+                None => return Ok(Page::default()),
+                // The last piece is not whole: it goes on changing.
+                Some(Part::Here(last)) => {
+                    return Ok(Page::of(last.iter().skip(at).take(max).cloned().collect(), 0, max));
+                }
+                Some(Part::Stored(stored)) => stored.clone(),
+            };
+            drop(state);
+            match stored.piece(number) {
+                Ok(piece) => return Ok(Page::of(piece, at, max)),
+                Err(error) if self.lock().history.first() == first => return Err(error),
+                // As in `find`.
+                Err(_) => {}
+            }
+        }
     }
 
     /// A whole piece of its history, wherever it is.

@@ -1,7 +1,7 @@
 //! Histories stay where they are until somebody looks.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jungle_db::{
@@ -12,7 +12,7 @@ use jungle_db::{
 use jungle_tree::Arena;
 
 use super::{Shelves, reopen, revision};
-use crate::support::{SharedClock, put, tree_in};
+use crate::support::{SharedClock, put, tree_in, tree_of};
 
 /// A tree with this many revisions, a microsecond apart, most of them in the archive.
 fn long(count: i64) -> (Jungle, TreeHandle, Arc<Shelves>, SharedClock) {
@@ -99,6 +99,38 @@ fn who_looks_back_is_told_when_the_archive_fails() {
     assert_eq!(oldest.time, Timestamp::from_micros(500));
     jungle.collect().unwrap();
     assert!(tree.at(oldest.revision).unwrap().root().recount() == 2);
+}
+
+/// An archive of what is dropped, and gone, while it is read.
+#[derive(Default)]
+struct Gone(Mutex<Option<TreeHandle>>);
+
+impl Archive for Gone {
+    fn piece(&self, _: BranchId, _: u64) -> Result<Arc<[HistoryEntry]>, ArchiveError> {
+        let tree = self.0.lock().unwrap().take().expect("it is asked once");
+        tree.set_retention(Retention::Last(10)).unwrap();
+        Err(ArchiveError::new("it is gone"))
+    }
+}
+
+#[test]
+fn what_is_dropped_while_it_is_read_is_no_failure() {
+    let restored = || {
+        let (jungle, tree) = tree_of(1);
+        (0..1_300).for_each(|n| put(&tree, "/0", "n", n));
+        let (arena, checkpoint) = (jungle.arena().clone(), jungle.checkpoint());
+        drop((tree, jungle));
+        let gone = Arc::new(Gone::default());
+        let archive = Arc::<Gone>::clone(&gone);
+        let jungle = Jungle::builder().restore(arena, checkpoint.state(), archive).unwrap();
+        let tree = jungle.open_tree("t").unwrap();
+        *gone.0.lock().unwrap() = Some(tree.clone());
+        tree
+    };
+    let early = restored().at(revision(100)).unwrap_err();
+    assert!(matches!(early, NoSuchRevision::TooOld { .. }), "{early}");
+    let oldest_first: Vec<_> = restored().history(..).rev().map(Result::unwrap).collect();
+    assert_eq!(oldest_first.len(), 10);
 }
 
 #[test]
