@@ -237,6 +237,13 @@ impl CommitMeta {
         self.0.as_ref()?.asked_by
     }
 
+    /// The bytes that it takes up elsewhere, if nothing shares them.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let Some(words) = self.0.as_deref() else { return 0 };
+        let text = |text: &Option<Box<str>>| text.as_deref().map_or(0, str::len);
+        size_of::<Words>() + text(&words.author) + text(&words.message)
+    }
+
     fn with(self, set: impl FnOnce(&mut Words)) -> CommitMeta {
         let mut words = self.0.map_or_else(Words::default, |words| (*words).clone());
         set(&mut words);

@@ -139,9 +139,8 @@ impl Weighter<(BranchId, u64), Piece> for Bytes {
 
 /// The bytes that a piece with these entries takes in memory.
 fn bytes_of(entries: &[HistoryEntry]) -> u64 {
-    let text = |text: Option<&str>| text.map_or(0, str::len);
-    let texts = entries.iter().map(|e| text(e.meta.author_name()) + text(e.meta.message_text()));
-    size_of::<[HistoryEntry; HISTORY_PIECE as usize]>() as u64 + texts.sum::<usize>() as u64
+    let metas = entries.iter().map(|entry| entry.meta.heap_bytes());
+    size_of::<[HistoryEntry; HISTORY_PIECE as usize]>() as u64 + metas.sum::<usize>() as u64
 }
 
 /// Do the revisions go up, and the times not down?
