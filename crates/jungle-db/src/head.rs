@@ -219,7 +219,7 @@ impl HeadState {
             // What cannot be looked up in the archive is kept until it can be.
             self.dropped += self.retention.apply(&mut self.history, time).unwrap_or(0);
             if self.dropped >= self.retention.slack() {
-                self.reclaim();
+                self.reclaim_dropped();
             }
         }
         head.notify();
@@ -263,7 +263,7 @@ impl HeadState {
             0 => self.retention.apply(&mut self.history, now),
             _ => Ok(0),
         };
-        self.reclaim();
+        self.reclaim_dropped();
         applied
     }
 
@@ -303,10 +303,21 @@ impl HeadState {
             let newest = self.history.newest().time;
             // As in a commit; the next one tries again.
             let _ = self.retention.apply(&mut self.history, newest);
-            self.reclaim();
+            self.reclaim_dropped();
         }
     }
 
+    /// Does a checkpoint rely on all that is there?
+    pub(crate) fn is_held(&self) -> bool {
+        self.holds > 0
+    }
+
+    fn reclaim_dropped(&mut self) {
+        self.history.raise_floor();
+        self.reclaim();
+    }
+
+    /// Asks no archive: others may be kept waiting by who holds a history.
     fn reclaim(&mut self) {
         self.dropped = 0;
         self.tree.keep(match self.retention {
@@ -314,7 +325,7 @@ impl HeadState {
             Retention::Last(0 | 1) if self.holds == 0 => Keep::Newest,
             // What was there when the Jungle was restored is never reused by the line itself, so
             // it makes no difference how much older the oldest is.
-            Retention::Last(_) | Retention::ByAge(_) => Keep::From(self.history.oldest_here().id),
+            Retention::Last(_) | Retention::ByAge(_) => Keep::From(self.history.floor()),
         });
     }
 }

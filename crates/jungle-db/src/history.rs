@@ -2,8 +2,8 @@
 //!
 //! Each has an index, counting from the first that the branch ever had. They are kept in pieces of
 //! one size, so that a long history neither moves when it grows nor when its oldest end goes away.
-//! The pieces of a Jungle that was restored stay in its archive until somebody asks for them: in
-//! memory are those that came since, and the last one.
+//! The pieces of a Jungle that was restored stay in its archive until somebody asks for them, and
+//! those of a checkpoint are left to it: in memory are those that came since, and the last one.
 
 pub(crate) mod archive;
 pub(crate) mod lookup;
@@ -74,6 +74,9 @@ pub(crate) struct History {
     last: Vec<HistoryEntry>,
     /// The time of the second that is kept, once it was looked for.
     second: Option<Timestamp>,
+    /// The index of an entry, and where its version lies: its branch's line has to keep that
+    /// version and all that it made since, and has made none of those before that are kept.
+    floor: (u64, VersionId),
 }
 
 /// The part of a history that is in the archive: all of it that is before what is in memory.
@@ -117,15 +120,18 @@ pub(crate) enum Part<'h> {
 
 impl History {
     pub(crate) fn new(first: HistoryEntry) -> History {
+        let floor = (0, first.id);
         let mut last = Vec::with_capacity(HISTORY_PIECE as usize);
         last.push(first);
-        History { first: 0, stored: None, here: 0, pieces: VecDeque::new(), last, second: None }
+        let (stored, pieces, second) = Default::default();
+        History { first: 0, stored, here: 0, pieces, last, second, floor }
     }
 
     /// What was saved, and is known to be in order.
     pub(crate) fn restored(saved: &SavedHistory, branch: BranchId, shelf: &Arc<Shelf>) -> History {
         let here = saved.pieces * HISTORY_PIECE;
         let stored = || Stored { shelf: Arc::clone(shelf), branch, anchor: saved.anchor };
+        let oldest_here = saved.dropped.max(here);
         History {
             first: saved.dropped,
             stored: (saved.dropped < here).then(stored),
@@ -133,6 +139,7 @@ impl History {
             pieces: VecDeque::new(),
             last: saved.last.to_vec(),
             second: None,
+            floor: (oldest_here, saved.last[(oldest_here - here) as usize].id),
         }
     }
 
@@ -157,6 +164,27 @@ impl History {
             self.pieces.push_back(std::mem::replace(&mut self.last, empty).into());
         }
         self.last.push(entry);
+    }
+
+    /// The whole pieces in memory before this one, with their numbers.
+    pub(crate) fn whole_before(&self, end: u64) -> impl Iterator<Item = (u64, &Piece)> {
+        (self.here / HISTORY_PIECE..end).zip(&self.pieces)
+    }
+
+    /// Leaves the whole pieces before this one to an archive, which has them, and gives them.
+    pub(crate) fn hand_over(
+        &mut self,
+        end: u64,
+        branch: BranchId,
+        shelf: &Arc<Shelf>,
+    ) -> Vec<Piece> {
+        let count = end.saturating_sub(self.here / HISTORY_PIECE).min(self.pieces.len() as u64);
+        if count == 0 {
+            return Vec::new();
+        }
+        self.stored = Some(Stored { shelf: Arc::clone(shelf), branch, anchor: self.anchor() });
+        self.here += count * HISTORY_PIECE;
+        self.pieces.drain(..count as usize).collect()
     }
 
     /// Drops what is before an index, but never the newest; tells how many entries that was.
@@ -233,6 +261,29 @@ impl History {
             Some(Part::Here(piece)) => &piece[(first % HISTORY_PIECE) as usize],
             _ => unreachable!("the last piece is in memory and not empty"),
         }
+    }
+
+    /// The version that the line of the branch has to keep with all that it made since, as far as
+    /// that was found out.
+    pub(crate) fn floor(&self) -> VersionId {
+        self.floor.1
+    }
+
+    /// Finds out which that is. As long as the archive does not tell, it is an older one.
+    pub(crate) fn raise_floor(&mut self) {
+        if self.first <= self.floor.0 {
+            return;
+        }
+        let (number, at) = (self.first / HISTORY_PIECE, (self.first % HISTORY_PIECE) as usize);
+        let id = match self.part(number) {
+            Some(Part::Here(piece)) => piece[at].id,
+            Some(Part::Stored(stored)) => match stored.piece(number) {
+                Ok(piece) => piece[at].id,
+                Err(_) => return,
+            },
+            None => unreachable!("what is kept is in memory or stored"),
+        };
+        self.floor = (self.first, id);
     }
 
     pub(crate) fn newest(&self) -> &HistoryEntry {

@@ -28,7 +28,8 @@
 //!   [`TreeHandle::revert`], [`TreeHandle::restore`], [`TreeHandle::undo`] go back.
 //! - [`TreeHandle::branch`], [`TreeHandle::merge`], [`TreeHandle::tag`].
 //! - [`Jungle::checkpoint`] takes out all that a Jungle is besides its arena;
-//!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories.
+//!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories, of a
+//!   Jungle that goes on, too ([`Jungle::hand_over`]).
 //! - [`Jungle::space`] tells what takes up memory, and what [`Jungle::collect`] would give back;
 //!   a [`Collector`] does that when it is worth it.
 //! - An [`Eraser`] makes a history again without something; a [`Salvage`] saves what can be read.

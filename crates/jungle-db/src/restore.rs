@@ -1,6 +1,7 @@
 //! Making a Jungle again from what was taken out of one.
 
 pub(crate) mod checkpoint;
+mod hand_over;
 pub(crate) mod replay;
 pub(crate) mod state;
 
@@ -11,7 +12,7 @@ use jungle_tree::{Arena, AttributeIndex, Tree, TreeReader, VersionId, loading};
 
 use crate::branch::origin::{Common, Merges, Origin};
 use crate::branch::{Branches, MAIN_BRANCH};
-use crate::head::Head;
+use crate::head::{Head, lock};
 use crate::history::archive::{Archive, Shelf, are_in_order};
 use crate::history::{HISTORY_PIECE, History};
 use crate::index::{Built, Index};
@@ -176,6 +177,7 @@ impl Builder {
         }
         let jungle = self.build_in(restore.arena, next_id, catalog);
         jungle.shared.counter.skip_to(revision);
+        *lock(&jungle.shared.shelf) = Some(restore.shelf);
         Ok(jungle)
     }
 }

@@ -11,15 +11,16 @@ use crate::journal::BranchId;
 
 /// Bytes of pieces that stay in memory after they were asked for, of all branches together: of a
 /// million revisions without authors and messages.
-const KEPT_BYTES: u64 = 40 << 20;
+pub(crate) const KEPT_BYTES: u64 = 40 << 20;
 
 /// Gives back the pieces of histories that a checkpoint gave out: see
-/// [`Builder::restore`](crate::Builder::restore).
+/// [`Builder::restore`](crate::Builder::restore) and
+/// [`Jungle::hand_over`](crate::Jungle::hand_over).
 ///
 /// It is asked when somebody looks far back, without any lock held, and the answers used last are
-/// remembered. Commits to a branch wait only while it asks, once for many commits, what it keeps
-/// [by age](crate::Retention::ByAge), and while it is first asked for a
-/// [request](crate::TreeHandle::find_request).
+/// remembered. Commits to a branch wait only while it asks, once for many commits, what its
+/// [`Retention`](crate::Retention) keeps, and while it is asked for a
+/// [request](crate::TreeHandle::find_request) after long.
 ///
 /// ```
 /// use jungle_db::{Archive, ArchiveError, BranchId, HistoryEntry};
@@ -112,8 +113,22 @@ impl Shelf {
         Ok(piece)
     }
 
+    /// Remembers a piece that the archive has from now on.
+    pub(crate) fn keep(&self, branch: BranchId, index: u64, piece: Piece) {
+        self.kept.insert((branch, index), piece);
+    }
+
+    /// The bytes of all pieces that are in memory still.
+    #[cfg(test)]
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        self.kept.weight()
+    }
+
     /// A piece, not to be remembered: whoever goes through all of them would drive out the rest.
     pub(crate) fn read(&self, branch: BranchId, index: u64) -> Result<Piece, ArchiveError> {
+        if let Some(piece) = self.kept.peek(&(branch, index)) {
+            return Ok(piece);
+        }
         let piece = self.archive.piece(branch, index)?;
         let wrong = if piece.len() as u64 != HISTORY_PIECE {
             "does not have the length of one"

@@ -11,6 +11,7 @@ use crate::commit::durability::Durability;
 use crate::commit::write::NotWritten;
 use crate::head::{Head, Stamp, lock};
 use crate::history::History;
+use crate::history::archive::Shelf;
 use crate::history::retention::Retention;
 use crate::journal::{BranchId, CommitRecord, Event, Journal, TreeId};
 use crate::named::{Identified, Named};
@@ -39,6 +40,9 @@ pub(crate) struct Shared {
     pub(super) catalog: RwLock<Catalog>,
     /// The checkpoints that are being written.
     pub(crate) checkpoints: Mutex<Vec<Weak<Held>>>,
+    /// Where the pieces of histories are that are not in memory, if there are any. Who has this
+    /// lock knows that no more of them leave memory. Taken first of all locks.
+    pub(crate) shelf: Mutex<Option<Arc<Shelf>>>,
 }
 
 pub(crate) type Catalog = Named<TreeState>;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow::{self, Continue};
 
 use jungle_tree::{ArenaUsage, Collected};
 
-use crate::head::Head;
+use crate::head::{Head, lock};
 use crate::history::archive::ArchiveError;
 use crate::jungle::Jungle;
 
@@ -194,7 +194,9 @@ impl Jungle {
         mut go_on: impl FnMut() -> ControlFlow<()>,
     ) -> Result<Collected, CollectError> {
         self.refresh_indexes();
-        // What is in the archive is read without a lock. It only becomes less.
+        // What is in the archive is read without the locks of the branches. It only becomes less,
+        // as nobody hands anything over meanwhile.
+        let shelf = lock(&self.shared.shelf);
         let mut stored = BTreeMap::new();
         for head in self.shared.heads() {
             let range = head.lock().history.stored().map(|(part, range)| (part.clone(), range));
@@ -214,6 +216,7 @@ impl Jungle {
             });
             turn.start(kept)
         });
+        drop(shelf);
         collection.finish_while(&mut go_on).continue_value().ok_or(CollectError::GivenUp)
     }
 

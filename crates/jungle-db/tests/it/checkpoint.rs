@@ -1,6 +1,7 @@
 //! What a Jungle is besides its arena, taken out and put together again.
 
 mod beside;
+mod handed_over;
 mod indexes;
 mod lazy;
 mod nonsense;
@@ -68,6 +69,13 @@ fn reopen(jungle: Jungle, shelves: &Arc<Shelves>, builder: Builder) -> Jungle {
     drop(jungle);
     let archive = Arc::<Shelves>::clone(shelves);
     builder.restore(arena, checkpoint.state(), archive).unwrap()
+}
+
+/// Saves the histories of a Jungle that goes on, and leaves them to the archive.
+fn hand_over(jungle: &Jungle, shelves: &Arc<Shelves>) {
+    let checkpoint = jungle.checkpoint();
+    shelves.save(&checkpoint);
+    jungle.hand_over(checkpoint, Arc::<Shelves>::clone(shelves));
 }
 
 fn revision(number: u64) -> Revision {

@@ -1,5 +1,5 @@
-//! Random histories: a Jungle that is taken apart and put together again every now and then is the
-//! same as one that never is.
+//! Random histories: a Jungle that is taken apart and put together again every now and then, and
+//! hands its histories over, is the same as one that never does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use jungle_db::{CommitMeta, Jungle, Retention, Revision, TreeHandle};
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::MergeOptions;
 
-use super::{Shelves, reopen};
+use super::{Shelves, hand_over, reopen};
 use crate::support::{SharedClock, portrait, put, tree_in};
 
 /// One step, as a seed, so that both Jungles do the same.
@@ -61,7 +61,7 @@ fn commit(tree: &TreeHandle, clock: &SharedClock, rng: &mut Rng) {
 }
 
 #[test]
-fn reopening_changes_nothing() {
+fn reopening_and_handing_over_change_nothing() {
     for_each_seed(12, |rng| {
         let clocks = [SharedClock::default(), SharedClock::default()];
         let [mut jungle, twin] =
@@ -77,6 +77,9 @@ fn reopening_changes_nothing() {
             step(&jungle, &clocks[0], &mut Rng::new(same));
             if rng.chance(1, 4) {
                 jungle = reopen(jungle, &shelves, Jungle::builder().clock(clocks[0].clone()));
+            }
+            if rng.chance(1, 3) {
+                hand_over(&jungle, &shelves);
             }
             if rng.chance(1, 4) {
                 jungle.collect().unwrap();
