@@ -295,7 +295,7 @@ impl Store {
         if self.is_read_only() {
             return Err(LogError::ReadOnly.into());
         }
-        self.checkpoints.write(&self.jungle, self.log.get(), progress)
+        self.checkpoints.write_own(&self.jungle, self.log.get(), progress)
     }
 
     /// Makes the file of the newest checkpoint as small as it can be: the place of what is in no

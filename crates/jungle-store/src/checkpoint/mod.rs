@@ -4,7 +4,8 @@
 //! A checkpoint is an image of the arena ([`Arena::save`](jungle_tree::Arena::save)), of which only
 //! what has changed since the last one is written, with the database's state (`state.rs`), the new
 //! pieces of the histories, and the place in the log from where it goes on. All of that is
-//! replaced at once ([`crate::pages`]), off the writers' path.
+//! replaced at once ([`crate::pages`]), off the writers' path. From then on those pieces are read
+//! from there: memory has what came since, and what was used last.
 //!
 //! The log stays the truth: a checkpoint is taken of what the log is known to have, and says
 //! nothing that the log does not. So one that cannot be written loses nothing, and one that is

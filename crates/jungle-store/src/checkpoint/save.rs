@@ -13,7 +13,7 @@ use jungle_db::{
 use jungle_tree::SavedImage;
 
 use super::state::{encode_piece, encode_state};
-use super::{Loaded, ONLY};
+use super::{Loaded, ONLY, PagedHistory};
 use crate::disk::Disk;
 use crate::error::{IoError, LogError, doing};
 use crate::log::recover::segments;
@@ -175,10 +175,10 @@ impl Checkpoints {
         self.lock()
     }
 
-    /// As [`Checkpoints::write`], for those whom nobody asks: what fails is noted, even a panic,
-    /// which would end the thread that writes them, and nobody would know.
+    /// As [`Checkpoints::write_own`], for those whom nobody asks: what fails is noted, even a
+    /// panic, which would end the thread that writes them, and nobody would know.
     pub(crate) fn write_unasked(&self, jungle: &Jungle, log: &Log) {
-        let write = || self.write(jungle, log, &Progress::default());
+        let write = || self.write_own(jungle, log, &Progress::default());
         let written = catch_unwind(AssertUnwindSafe(write));
         let written = written.unwrap_or_else(|panic| {
             // Nobody knows how far it came.
@@ -204,13 +204,38 @@ impl Checkpoints {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes one, if there is anything new. One at a time.
+    /// Writes one of the Jungle that goes on in this folder, if there is anything new: what it has
+    /// of the histories then need not be in memory any more.
+    pub(crate) fn write_own(
+        &self,
+        jungle: &Jungle,
+        log: &Log,
+        progress: &Progress,
+    ) -> Result<CheckpointReport, CheckpointError> {
+        let (report, checkpoint) = self.write_holding(jungle, log, progress)?;
+        if let Some(pages) = self.opened() {
+            jungle.hand_over(checkpoint, Arc::new(PagedHistory(Arc::clone(pages))));
+        }
+        Ok(report)
+    }
+
+    /// Writes one of a Jungle that is another folder's, or nobody's.
     pub(crate) fn write(
         &self,
         jungle: &Jungle,
         log: &Log,
         progress: &Progress,
     ) -> Result<CheckpointReport, CheckpointError> {
+        self.write_holding(jungle, log, progress).map(|(report, _)| report)
+    }
+
+    /// Writes one, if there is anything new, and gives what is in the newest one. One at a time.
+    fn write_holding(
+        &self,
+        jungle: &Jungle,
+        log: &Log,
+        progress: &Progress,
+    ) -> Result<(CheckpointReport, Checkpoint), CheckpointError> {
         let mut last = self.lock();
         if last.stopped {
             return Err(CheckpointError::Stopped);
@@ -220,7 +245,8 @@ impl Checkpoints {
         let checkpoint = jungle.checkpoint();
         let (revision, dropped) = (checkpoint.revision(), dropped(checkpoint.state()));
         if (revision, dropped) == (last.revision, last.dropped) {
-            return Ok(CheckpointReport { revision, ..CheckpointReport::default() });
+            let report = CheckpointReport { revision, ..CheckpointReport::default() };
+            return Ok((report, checkpoint));
         }
         // So that the log has all that the checkpoint has, whatever happens.
         log.wait(revision.number(), Durability::Sync)?;
@@ -258,7 +284,7 @@ impl Checkpoints {
         if drops(checkpoint.state()) {
             report.segments = self.trim(position).map_err(CheckpointError::Trim)?;
         }
-        Ok(report)
+        Ok((report, checkpoint))
     }
 
     /// Makes the file of the newest one as small as it can be.
@@ -351,4 +377,40 @@ fn put_histories(
         }
     }
     Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle_db::Archive;
+
+    use super::*;
+    use crate::OpenOptions;
+
+    #[test]
+    fn histories_are_read_from_the_checkpoint_that_has_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = OpenOptions::new().durability(Durability::Memory).checkpoint_every(u64::MAX);
+        let store = options.open(folder.path()).unwrap();
+        let tree = store.create_tree("t").unwrap();
+        let commit = || {
+            for n in 0..2 * HISTORY_PIECE as i64 {
+                tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+            }
+        };
+        let past = || tree.history(..).map(Result::unwrap).collect::<Vec<_>>();
+        for _ in 0..2 {
+            commit();
+            let before = past();
+            store.checkpoint().unwrap();
+            assert_eq!(past(), before);
+        }
+        let pages = store.checkpoints.opened().unwrap();
+        assert_eq!(Arc::strong_count(pages), 2, "the Jungle has no archive");
+        // All that it handed over is there.
+        let archive = PagedHistory(Arc::clone(pages));
+        let newest_first = past();
+        let archived = (0..4).flat_map(|i| archive.piece(tree.branch_id(), i).unwrap().to_vec());
+        let revisions = archived.map(|entry| entry.revision);
+        assert!(revisions.eq(newest_first.iter().rev().map(|info| info.revision).take(2_048)));
+    }
 }
