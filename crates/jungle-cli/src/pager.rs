@@ -91,15 +91,16 @@ fn start() -> Pager {
     if env::var_os("LESS").is_none() {
         command.env("LESS", LESS);
     }
-    // Before it may come to one.
+    // Before it may come to one: the pager may be read before this process hears that it runs.
     interrupt::listen();
+    IS_RUNNING.store(true, Ordering::SeqCst);
     match command.stdin(Stdio::piped()).spawn() {
         Ok(mut child) => {
-            IS_RUNNING.store(true, Ordering::SeqCst);
             let input = child.stdin.take().expect("it is piped");
             Pager::Running { child, input: BufWriter::new(input) }
         }
         Err(error) => {
+            IS_RUNNING.store(false, Ordering::SeqCst);
             if let Some(chosen) = chosen {
                 say(format_args!("Note: the pager {chosen:?} cannot be started: {error}"));
             }
