@@ -29,6 +29,15 @@ pub fn cargo<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command
     command(program, arguments)
 }
 
+/// The same, for the tests of a whole revision. What cargo does by itself is for who edits: parts
+/// of a crate that did not change are kept, so there are up to 256, optimized one by one and then
+/// over all of them. In one part it takes less of the processors to build the whole crate.
+pub fn cargo_at_once<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
+    let mut cargo = cargo(arguments);
+    cargo.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_CODEGEN_UNITS", "1");
+    cargo
+}
+
 /// Any other program.
 pub fn command<I: AsRef<OsStr>>(
     program: impl AsRef<OsStr>,

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::process::Command;
 use std::thread::available_parallelism;
 
-use crate::command::{cargo, idle, need, run as run_command, target_dir};
+use crate::command::{cargo, cargo_at_once, idle, need, run as run_command, target_dir};
 use crate::error::{Result, fail};
 use crate::steps::Steps;
 use crate::{check, nats, pebble, peers, supply, torture, track, web};
@@ -61,7 +61,7 @@ const TEST_THREADS_MIN: usize = 4;
 fn cargo_tests(steps: &mut Steps) -> Result<()> {
     let histories = torture::histories()?;
     steps.step("tests", || {
-        let mut tests = cargo(["test", "--workspace", "--all-features"]);
+        let mut tests = cargo_at_once(["test", "--workspace", "--all-features"]);
         tests.env("JUNGLE_VERSIONS", VERSIONS).env("CLUSTER_HISTORIES", &histories);
         // Those of a cluster wait for elections most of the time, side by side if there is room.
         let threads = available_parallelism().map_or(1, NonZero::get).max(TEST_THREADS_MIN);

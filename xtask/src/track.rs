@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::command::{cargo, command, need, output, run as run_command, target_dir};
+use crate::command::{cargo_at_once, command, need, output, run as run_command, target_dir};
 use crate::error::Result;
 use crate::steps::Steps;
 
@@ -11,7 +11,7 @@ use crate::steps::Steps;
 pub fn run(arguments: &[String]) -> Result<()> {
     need("valgrind", "valgrind")?;
     let build = ["build", "--workspace", "--all-features", "--bin", "jungle-bench"];
-    run_command(cargo(build))?;
+    run_command(cargo_at_once(build))?;
     let mut track = track();
     track.args(arguments);
     run_command(track)

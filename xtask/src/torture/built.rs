@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::command::{cargo, command, output};
+use crate::command::{cargo, cargo_at_once, command, output};
 use crate::error::{Context, Result};
 
 const RELEASE: [&str; 8] =
@@ -34,7 +34,7 @@ impl Build {
 /// Where cargo has put them.
 fn tested() -> Result<PathBuf> {
     let all = ["test", "--workspace", "--all-features", "--no-run", "--message-format", "json"];
-    let told = output(cargo(all))?;
+    let told = output(cargo_at_once(all))?;
     let mut built = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let program = built.find_map(|it| {
         let manifest = Path::new(it["manifest_path"].as_str()?);
