@@ -23,11 +23,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
     steps.step("pebble", || pebble::run(&[]))?;
     // What the documents say to type is tried with it.
     steps.step("curl", || need("curl", "curl"))?;
-    build_ahead(&mut steps)?;
+    begin_ahead(&mut steps)?;
     cargo_tests(&mut steps)?;
     web::all(&mut steps)?;
     torture_suites(&mut steps)?;
-    steps.step("loom", || run_command(loom()))?;
     supply::all(&mut steps, None)?;
     if with_peers {
         steps.step("peers", || peers::run(&[]))?;
@@ -36,17 +35,16 @@ pub fn run(arguments: &[String]) -> Result<()> {
     steps.finish()
 }
 
-/// Begins to build in release what runs behind the tests: these, and a cluster's faults, leave the
-/// processors idle for minutes. Who needs it sooner waits at cargo's locks.
-fn build_ahead(steps: &mut Steps) -> Result<()> {
+/// Begins what waits for no other step, and what is built in release for later ones: tests, and
+/// a cluster's faults, leave the processors idle for minutes. Who needs a build sooner waits at
+/// cargo's locks.
+fn begin_ahead(steps: &mut Steps) -> Result<()> {
     if torture::is_there() {
         for (what, build) in torture::builds() {
             steps.begin(&format!("build of {what}"), idle(&build))?;
         }
     }
-    let mut build = loom();
-    build.arg("--no-run");
-    steps.begin("build of loom", idle(&build))
+    steps.begin("loom", idle(&loom()))
 }
 
 /// So many published versions of a document are fetched and imported: as there is npm for the

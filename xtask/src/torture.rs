@@ -94,8 +94,8 @@ pub fn histories() -> Result<PathBuf> {
 }
 
 /// Whether there is an order for those histories, and the schedules of a cluster under faults that
-/// `test` runs, alone on the machine but for what is built with what they leave: short ones, in
-/// which each kind of fault comes at least once.
+/// `test` runs, alone on the machine but for what has what they leave: short ones, in which each
+/// kind of fault comes at least once.
 pub fn clusters(steps: &mut Steps, histories: &Path) -> Result<()> {
     match need("go", "golang-go") {
         Ok(()) => steps.step("torture lin", || lin::check_tested(histories))?,
