@@ -122,6 +122,6 @@ fn torture_suites(steps: &mut Steps) -> Result<()> {
 fn loom() -> Command {
     let mut loom = cargo(["test", "--release", "-p", "jungle-tree", "--test", "loom"]);
     loom.arg("--target-dir").arg(target_dir().join("loom"));
-    loom.env("RUSTFLAGS", "--cfg loom -Dwarnings");
+    loom.env("RUSTFLAGS", "--cfg loom -Dwarnings").envs([torture::NO_LTO]);
     loom
 }

@@ -119,6 +119,10 @@ const KEPT_MEMORY: [(&str, &str); 2] =
 
 const BUILD: [&str; 5] = ["build", "--release", "--quiet", "-p", "jungle-torture"];
 
+/// For a build whose program is mostly its scheduler, or runs for seconds: to optimize it across
+/// crates would take longer than it saves.
+pub const NO_LTO: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "off");
+
 /// What builds those that `test` runs, by what it builds.
 pub fn builds() -> [(&'static str, Command); 2] {
     [("torture suites", cargo(BUILD)), ("torture shuttle", build_scheduled())]
@@ -139,7 +143,7 @@ fn scheduled() -> Result<PathBuf> {
 fn build_scheduled() -> Command {
     let mut build = cargo(BUILD);
     build.arg("--target-dir").arg(scheduled_dir());
-    build.env("RUSTFLAGS", "--cfg shuttle -Dwarnings -Ctarget-cpu=x86-64-v2");
+    build.env("RUSTFLAGS", "--cfg shuttle -Dwarnings -Ctarget-cpu=x86-64-v2").envs([NO_LTO]);
     build
 }
 
