@@ -48,7 +48,13 @@ pub fn command<I: AsRef<OsStr>>(
     command
 }
 
-/// The same at the lowest priority: it has what others leave of the processors.
+/// This program, for another task beside this one.
+pub fn xtask<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Result<Command> {
+    let program = std::env::current_exe().context("this program cannot be found")?;
+    Ok(command(program, arguments))
+}
+
+/// A program at the lowest priority: it has what others leave of the processors.
 pub fn idle(program: &Command) -> Command {
     let mut idle = command("nice", ["-n", "19"]);
     idle.arg(program.get_program()).args(program.get_args());

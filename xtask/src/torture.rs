@@ -23,7 +23,8 @@ use crate::supply;
 use built::Build;
 use ledger::{Entry, children_cpu_seconds};
 
-/// The suites that `test` runs, each small enough for that by its own defaults.
+/// The suites that `test` runs, each small enough for that by its own defaults; first the one that
+/// takes longest.
 pub const SUITES: [&str; 14] = [
     "model", "converge", "sim", "stress", "shuttle", "crash", "io", "rot", "erase", "kill",
     "syncs", "meta", "fuzz", "planted",
@@ -123,11 +124,6 @@ const BUILD: [&str; 5] = ["build", "--release", "--quiet", "-p", "jungle-torture
 /// crates would take longer than it saves.
 pub const NO_LTO: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "off");
 
-/// What builds those that `test` runs, by what it builds.
-pub fn builds() -> [(&'static str, Command); 2] {
-    [("torture suites", cargo(BUILD)), ("torture shuttle", build_scheduled())]
-}
-
 /// Builds the suites, and gives the program.
 fn usual() -> Result<PathBuf> {
     run_command(cargo(BUILD))?;
@@ -140,7 +136,8 @@ fn scheduled() -> Result<PathBuf> {
     Ok(scheduled_dir().join("release/jungle-torture"))
 }
 
-fn build_scheduled() -> Command {
+/// What builds that.
+pub fn build_scheduled() -> Command {
     let mut build = cargo(BUILD);
     build.arg("--target-dir").arg(scheduled_dir());
     build.env("RUSTFLAGS", "--cfg shuttle -Dwarnings -Ctarget-cpu=x86-64-v2").envs([NO_LTO]);

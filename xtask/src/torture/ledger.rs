@@ -70,8 +70,9 @@ impl Entry {
             _ => format!("{HEADER}\n"),
         };
         let Entry { suite, seed, passed, failed, cpu_seconds } = self;
-        writeln!(file, "{header}{suite}\t{seed}\t{passed}\t{failed}\t{cpu_seconds:.1}")
-            .context(format!("cannot write {}", path.display()))
+        let line = format!("{header}{suite}\t{seed}\t{passed}\t{failed}\t{cpu_seconds:.1}\n");
+        // In one call: another suite may end at this moment.
+        file.write_all(line.as_bytes()).context(format!("cannot write {}", path.display()))
     }
 }
 
