@@ -31,10 +31,12 @@ pub fn cargo<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command
 
 /// The same, for the tests of a whole revision. What cargo does by itself is for who edits: parts
 /// of a crate that did not change are kept, so there are up to 256, optimized one by one and then
-/// over all of them. In one part it takes less of the processors to build the whole crate.
+/// over all of them. In one part it takes less of the processors to build the whole crate; and less
+/// without the lines of a backtrace, where a panic says its own, and a test by hand has them all.
 pub fn cargo_at_once<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut cargo = cargo(arguments);
     cargo.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_CODEGEN_UNITS", "1");
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "false");
     cargo
 }
 
