@@ -255,6 +255,8 @@ impl HeadState {
             }
         }
         self.retention = retention;
+        // Before the next commit, which may be one that the old rule did not keep.
+        self.reclaim();
     }
 
     /// Drops a slice of what is not to be kept; tells how many revisions that was.
@@ -322,7 +324,8 @@ impl HeadState {
         self.dropped = 0;
         self.tree.keep(match self.retention {
             Retention::All => Keep::All,
-            Retention::Last(0 | 1) if self.holds == 0 => Keep::Newest,
+            // Older ones may be listed still: more than a slice came to be dropped at once.
+            Retention::Last(0 | 1) if self.holds == 0 && self.history.is_single() => Keep::Newest,
             // What was there when the Jungle was restored is never reused by the line itself, so
             // it makes no difference how much older the oldest is.
             Retention::Last(_) | Retention::ByAge(_) => Keep::From(self.history.floor()),

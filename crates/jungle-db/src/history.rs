@@ -290,6 +290,11 @@ impl History {
         self.last.last().expect("a history is never empty")
     }
 
+    /// Is the newest all that is kept?
+    pub(crate) fn is_single(&self) -> bool {
+        self.first + 1 == self.end()
+    }
+
     /// Were there revisions once that are older than the oldest one here?
     pub(crate) fn is_cut(&self) -> bool {
         self.first > 0

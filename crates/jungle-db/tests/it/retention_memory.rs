@@ -1,8 +1,9 @@
 //! What is not kept gives its memory back.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jungle_db::{Jungle, Retention};
+use jungle_db::{Clock, Jungle, Retention, Timestamp, TreeHandle};
 use jungle_tree::Key;
 
 use crate::support::{SharedClock, path, tree_in};
@@ -104,4 +105,77 @@ fn what_became_too_old_is_dropped_though_nothing_is_committed() {
     jungle.apply_retention().unwrap();
     // The newest before, and those since.
     assert_eq!((tree.history(..).count(), side.history(..).count()), (3, 3));
+}
+
+/// Each commit tells which it was in each child, and writes so much that it takes what
+/// is free.
+fn commit_numbered(tree: &TreeHandle, number: i64) {
+    let numbered = |tx: &mut jungle_db::Draft| {
+        (0..100).try_for_each(|child| tx.put_attribute(&[Key::from(child)], "n", number))
+    };
+    tree.update(numbered).unwrap();
+}
+
+/// That all that is listed is as it was committed; tells how many that are.
+fn assert_as_committed(tree: &TreeHandle, newest: i64) -> usize {
+    let listed: Vec<_> = tree.history(..).map(|info| info.unwrap().revision).collect();
+    for (revision, number) in listed.iter().zip((0..=newest).rev()) {
+        let old = tree.at(*revision).unwrap();
+        for child in [0, 50, 99] {
+            let found = old.root().child(&Key::from(child)).unwrap().attribute("n");
+            assert_eq!(found.and_then(|n| n.as_int()), Some(number), "{child} of {revision:?}");
+        }
+    }
+    listed.len()
+}
+
+#[test]
+fn what_is_still_to_be_dropped_can_be_read_when_the_newest_alone_is_kept() {
+    const COMMITS: i64 = 10_000;
+    let jungle = Jungle::builder().retention(Retention::Last(20_000)).build().unwrap();
+    let tree = tree_in(&jungle, "t", 100);
+    (0..COMMITS).for_each(|number| commit_numbered(&tree, number));
+    let checkpoint = jungle.checkpoint();
+    tree.set_retention(Retention::Last(1)).unwrap();
+    // A slice is dropped now, and one with each commit.
+    drop(checkpoint);
+    assert!(assert_as_committed(&tree, COMMITS - 1) > 5_000);
+    commit_numbered(&tree, COMMITS);
+    assert!(assert_as_committed(&tree, COMMITS) > 1_000);
+    commit_numbered(&tree, COMMITS + 1);
+    assert_eq!(assert_as_committed(&tree, COMMITS + 1), 1);
+}
+
+/// Commits when it is looked at without a lock while a rule is set, as another thread may.
+#[derive(Clone, Default)]
+struct Meanwhile(Arc<Mutex<(u32, Option<TreeHandle>)>>);
+
+impl Clock for Meanwhile {
+    fn now(&self) -> Timestamp {
+        let tree = {
+            let mut armed = self.0.lock().unwrap();
+            armed.0 = armed.0.saturating_sub(1);
+            if armed.0 == 0 { armed.1.take() } else { None }
+        };
+        if let Some(tree) = tree {
+            (1..10).for_each(|number| commit_numbered(&tree, number));
+        }
+        Timestamp::from_micros(0)
+    }
+}
+
+#[test]
+fn a_wider_rule_keeps_what_is_committed_at_once() {
+    let clock = Meanwhile::default();
+    for wider in [Retention::All, Retention::Last(100), Retention::ByAge(Duration::from_secs(1))] {
+        let jungle = Jungle::builder().clock(clock.clone()).retention(Retention::Last(1));
+        let jungle = jungle.build().unwrap();
+        let tree = tree_in(&jungle, "t", 100);
+        commit_numbered(&tree, 0);
+        // The first look is for the time of the rule itself, the second for what it drops.
+        *clock.0.lock().unwrap() = (2, Some(tree.clone()));
+        tree.set_retention(wider).unwrap();
+        assert!(clock.0.lock().unwrap().1.is_none(), "nothing was committed meanwhile");
+        assert_eq!(assert_as_committed(&tree, 9), 10);
+    }
 }
