@@ -90,6 +90,24 @@ pub fn json<'r>(
     }
 }
 
+/// As [`json()`] of [`ReadForm::Html`], of what stands in the body of a page: there is no page
+/// around it.
+///
+/// # Errors
+/// As with [`json()`].
+///
+/// ```
+/// use std::io::Read;
+/// use jungle_formats::html_part;
+/// let mut text = String::new();
+/// html_part(&b"<b>bold</b>"[..], 512).read_to_string(&mut text)?;
+/// assert_eq!(text, r##"[{"#name":"b","#children":["bold"]}]"##);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn html_part<'r>(document: impl BufRead + 'r, depth_max: usize) -> Box<dyn Read + 'r> {
+    Box::new(html::Json::of(html::Form::Part, document, depth_max))
+}
+
 /// The JSON that stands for CSV without the rows that are wrong, where it is clear where the next
 /// one begins: `left_out` is told what is wrong with each.
 ///

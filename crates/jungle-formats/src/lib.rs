@@ -17,7 +17,8 @@
 //! ```
 //!
 //! - [`json()`]: what is read is translated into JSON, and imported as that (from `jungle-json`);
-//!   [`csv_without`] leaves out bad rows, [`wrong`] tells what is wrong with a document.
+//!   [`html_part`] does without a page, [`csv_without`] leaves out bad rows, [`wrong`] tells what
+//!   is wrong with a document.
 //! - [`write()`]: a part of a tree in a form, if that has a place for it, as [`fits`] tells.
 //! - [`ndjson`]: a line of JSON for each revision.
 //! - [`escape_hidden`]: characters that nobody sees.
@@ -37,5 +38,5 @@ mod xml;
 mod yaml;
 
 pub use error::{WriteError, wrong};
-pub use form::{ReadForm, WriteForm, csv_without, fits, json, write};
+pub use form::{ReadForm, WriteForm, csv_without, fits, html_part, json, write};
 pub use hidden::{escape_hidden, is_hidden};

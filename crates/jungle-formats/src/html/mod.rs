@@ -9,5 +9,5 @@ mod write;
 
 use super::xml::names;
 
-pub(crate) use read::Json;
+pub(crate) use read::{Form, Json};
 pub(crate) use write::write;

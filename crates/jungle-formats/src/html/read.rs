@@ -35,7 +35,7 @@ pub(super) fn is_void(name: &str) -> bool {
 
 /// What is read: a document, with all that one has, or what may be anywhere in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     Document,
     Part,
 }
@@ -62,7 +62,7 @@ impl<R: BufRead> Json<R> {
         Json::of(Form::Document, reader, depth_max)
     }
 
-    pub(super) fn of(form: Form, reader: R, depth_max: usize) -> Json<R> {
+    pub(crate) fn of(form: Form, reader: R, depth_max: usize) -> Json<R> {
         Json {
             form,
             depth_max,

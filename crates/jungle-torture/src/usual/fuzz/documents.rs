@@ -1,15 +1,15 @@
 //! Documents: JSON, XML, HTML, CSV, YAML, and lines of JSON.
 
+use std::convert::Infallible;
 use std::io::Read;
 
+use jungle_formats::{ReadForm, csv_without, html_part, ndjson};
 use jungle_json::{
     ExportOptions, ImportError, ImportOptions, ImportSummary, Limits, export, import,
 };
 use jungle_tree::{Arena, ArenaOptions, Tree};
 
 use super::Target;
-use super::line::{Line, read_line};
-use super::{csv, html, xml, yaml};
 
 pub const JSON: Target = Target {
     name: "json",
@@ -41,7 +41,7 @@ pub const NDJSON: Target = Target {
     name: "ndjson",
     samples: || bytes(&NDJSON_SAMPLES),
     words: &["\n", "\"value\":", "\"tags\":[", "{", "}", "[", "\"author\":null,", "\r\n", "\\n"],
-    take: ndjson,
+    take: lines,
 };
 
 pub const XML: Target = Target {
@@ -242,23 +242,29 @@ fn json(input: &[u8]) {
     }
 }
 
-fn ndjson(mut input: &[u8]) {
-    let (mut text, mut tree) = (String::new(), tree());
-    while let Ok(1..) = read_line(&mut input, &mut text) {
-        let Ok(line) = Line::parse(&text) else { continue };
-        let Line { time, author, message, tags, value } = line;
+fn lines(mut input: &[u8]) {
+    let (all, mut tree) = (input.len(), tree());
+    let taken = ndjson::read(&mut input, |line, _| {
+        let Ok(ndjson::Line { time, author, message, tags, value }) = line else { return Ok(()) };
         let texts = [time, author, message];
         let told: usize = texts.iter().flatten().chain(&tags).map(String::len).sum();
-        assert!(told <= text.len(), "more than was there");
+        assert!(told <= all, "more than was there");
         if read(&mut tree, value.get().as_bytes()).is_ok() {
             comes_back(&tree);
         }
-    }
+        Ok::<(), Infallible>(())
+    });
+    let Ok(()) = taken;
+}
+
+/// The JSON that a document becomes.
+fn json_of(form: ReadForm, input: &[u8]) -> Box<dyn Read + '_> {
+    jungle_formats::json(form, input, options().limits.depth_max)
 }
 
 fn xml(input: &[u8]) {
     let mut tree = tree();
-    if read(&mut tree, xml::Json::new(input)).is_ok() {
+    if read(&mut tree, json_of(ReadForm::Xml, input)).is_ok() {
         comes_back(&tree);
     }
 }
@@ -267,9 +273,12 @@ fn xml(input: &[u8]) {
 fn html(input: &[u8]) {
     let depth_max = options().limits.depth_max;
     for is_part in [false, true] {
-        let json = if is_part { html::part } else { html::Json::new };
+        let json = match is_part {
+            true => html_part(input, depth_max),
+            false => json_of(ReadForm::Html, input),
+        };
         let mut tree = tree();
-        match read(&mut tree, json(input, depth_max)) {
+        match read(&mut tree, json) {
             Ok(_) => comes_back(&tree),
             Err(ImportError::DuplicateName { .. } | ImportError::Syntax { .. }) => {
                 panic!("a page is made into what is no JSON")
@@ -281,13 +290,13 @@ fn html(input: &[u8]) {
 
 fn csv(input: &[u8]) {
     let mut tree = tree();
-    let strict = read(&mut tree, csv::Json::new(input));
+    let strict = read(&mut tree, json_of(ReadForm::Csv, input));
     if strict.is_ok() {
         comes_back(&tree);
     }
     // With bad rows left out it is the same where there are none.
     let mut left_out = 0;
-    let lenient = read(&mut tree, csv::Json::new(input).leaving_out(|_| left_out += 1));
+    let lenient = read(&mut tree, csv_without(input, |_| left_out += 1));
     assert!(strict.is_err() || lenient.is_ok() && left_out == 0, "a good row was left out");
     if lenient.is_ok() {
         assert!(strict.is_ok() || left_out > 0, "a bad row was taken");
@@ -297,7 +306,7 @@ fn csv(input: &[u8]) {
 
 fn yaml(input: &[u8]) {
     let mut tree = tree();
-    if read(&mut tree, yaml::Json::new(input, options().limits.depth_max)).is_ok() {
+    if read(&mut tree, json_of(ReadForm::Yaml, input)).is_ok() {
         comes_back(&tree);
     }
 }

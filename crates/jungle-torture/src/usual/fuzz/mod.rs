@@ -8,19 +8,10 @@
 //! records as the store has once written them, so that they are tried whatever it writes now.
 
 mod base;
-mod csv;
 mod documents;
 mod folders;
 mod guard;
-mod html;
 mod mutate;
-// As they are: they need nothing else of their crate.
-#[path = "../../../../jungle-formats/src/limited.rs"]
-mod limited;
-#[path = "../../../../jungle-formats/src/ndjson/line.rs"]
-mod line;
-mod xml;
-mod yaml;
 
 use std::fs;
 use std::path::PathBuf;
