@@ -57,7 +57,7 @@ pub enum WriteForm {
 
 /// The JSON that stands for a document, to be read: as it is read itself, in pieces, unless its
 /// form says otherwise. Of `document` no more than 64 MiB are held for one thing: a value, a tag, a
-/// row, a page.
+/// row, a page; and of the JSON that it becomes no more than 128 MiB, but for a page.
 ///
 /// Where the form nests, objects and arrays are in one another no deeper than `depth_max`, or a
 /// little more; the import has a limit of its own. In XML and HTML an element counts as two.

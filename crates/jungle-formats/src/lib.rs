@@ -33,6 +33,7 @@ mod html;
 mod limited;
 mod markdown;
 pub mod ndjson;
+mod pending;
 mod table;
 mod xml;
 mod yaml;

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::io::{self, BufRead, Chain, Cursor, Read};
 
 use ::csv::{Error, ErrorKind, Reader, ReaderBuilder, StringRecord};
-use jungle_json::write_value;
-use jungle_tree::ValueRef;
 
 use super::super::limited::Limited;
+use super::super::pending::Pending;
 
 /// More columns than this no header has: a cell of one byte takes much more as it is read, and one
 /// that is not there takes a comma in each row that is written.
@@ -22,9 +21,7 @@ pub(crate) struct Json<'f, R> {
     /// What stands in front of the cells of a row: `{"a":`, `,"b":`.
     names: Option<Vec<String>>,
     rows: u64,
-    /// JSON that was not taken yet, and how much of it was.
-    json: String,
-    taken: usize,
+    json: Pending,
     /// Was the end of the document written?
     ended: bool,
     /// Is told what is wrong with a row, which is left out then.
@@ -43,8 +40,7 @@ impl<'f, R: BufRead> Json<'f, R> {
             record: StringRecord::new(),
             names: None,
             rows: 0,
-            json: "[".into(),
-            taken: 0,
+            json: Pending::new("["),
             ended: false,
             leave_out: None,
         }
@@ -81,12 +77,12 @@ impl<'f, R: BufRead> Json<'f, R> {
             if self.names.is_none() {
                 return Err("there is no header".into());
             }
-            self.json.push(']');
+            self.json.push("]");
             self.ended = true;
             return Ok(());
         }
         let Some(names) = &self.names else {
-            self.names = Some(header(&self.record).map_err(|what| format!("line {line}: {what}"))?);
+            self.header().map_err(|what| format!("line {line}: {what}"))?;
             // Else a row that is too long is read to its end, to be left out.
             if self.leave_out.is_none() {
                 self.reader.get_mut().rows.columns = Some(self.record.len());
@@ -99,32 +95,43 @@ impl<'f, R: BufRead> Json<'f, R> {
             return self.refuse(what);
         }
         if self.rows > 0 {
-            self.json.push(',');
+            self.json.push(",");
         }
         self.rows += 1;
         for (name, cell) in names.iter().zip(&self.record) {
-            self.json.push_str(name);
-            write_value(ValueRef::Text(cell), &mut self.json);
+            self.json.push(name);
+            self.json.text(cell);
         }
-        self.json.push('}');
+        self.json.push("}");
+        self.json.check().map_err(|what| format!("line {line}: {what}"))
+    }
+
+    /// Keeps what stands in front of the cells.
+    fn header(&mut self) -> Result<(), String> {
+        let (mut seen, mut names) = (HashSet::new(), Vec::new());
+        for name in &self.record {
+            if !seen.insert(name) {
+                return Err(format!("a second column {name:?}"));
+            }
+            let begin = self.json.as_str().len();
+            self.json.push(if names.is_empty() { "{" } else { "," });
+            self.json.text(name);
+            self.json.push(":");
+            names.push(self.json.as_str()[begin..].to_owned());
+        }
+        self.json.check()?;
+        self.json.clear();
+        self.names = Some(names);
         Ok(())
     }
-}
 
-/// What stands in front of the cells.
-fn header(record: &StringRecord) -> Result<Vec<String>, String> {
-    let mut seen = HashSet::new();
-    let mut names = Vec::new();
-    for name in record {
-        if !seen.insert(name) {
-            return Err(format!("a second column {name:?}"));
+    /// Of which kind is what has gone wrong: was it too much?
+    fn kind(&self) -> io::ErrorKind {
+        match self.json.is_over() {
+            true => io::ErrorKind::FileTooLarge,
+            false => self.reader.get_ref().kind(),
         }
-        let mut json = String::from(if names.is_empty() { "{" } else { "," });
-        write_value(ValueRef::Text(name), &mut json);
-        json.push(':');
-        names.push(json);
     }
-    Ok(names)
 }
 
 /// Is it a row that is wrong, and was it read to its end?
@@ -144,16 +151,11 @@ fn told(error: Error, line: u64) -> String {
 
 impl<R: BufRead> Read for Json<'_, R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        while self.taken == self.json.len() && !self.ended {
+        while self.json.is_taken() && !self.ended {
             self.json.clear();
-            self.taken = 0;
-            self.step().map_err(|what| io::Error::new(self.reader.get_ref().kind(), what))?;
+            self.step().map_err(|what| io::Error::new(self.kind(), what))?;
         }
-        let rest = &self.json.as_bytes()[self.taken..];
-        let taken = rest.len().min(bytes.len());
-        bytes[..taken].copy_from_slice(&rest[..taken]);
-        self.taken += taken;
-        Ok(taken)
+        Ok(self.json.take(bytes))
     }
 }
 

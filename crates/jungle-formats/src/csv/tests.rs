@@ -141,6 +141,15 @@ fn cells_are_counted_before_they_take_memory() {
     assert_eq!(read(names.join(",").as_bytes(), 1 << 13).as_deref(), Ok("[]"));
 }
 
+/// Each row has the names again.
+#[test]
+fn names_are_no_more_as_json_than_is_held() {
+    let text = format!("a,{}\n", "\u{1}".repeat(22 << 20));
+    let error = io::copy(&mut Json::new(text.as_bytes()), &mut io::sink()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+    assert_eq!(error.to_string(), "line 1: this is more than 134217728 bytes as JSON");
+}
+
 #[test]
 fn table_is_written_with_no_more_columns_than_are_read() {
     for (rows, is_table) in [(1024, true), (1025, false)] {

@@ -7,10 +7,8 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use jungle_json::write_value;
-use jungle_tree::ValueRef;
-
 use super::super::limited::{BYTES_MAX, Limited};
+use super::super::pending::{KEPT_BYTES, Pending};
 use super::names::{
     CDATA, CHILDREN, COMMENT, DECLARATION, DOCTYPE, ENTITY, INSTRUCTION, NAME, ORDER,
 };
@@ -24,9 +22,7 @@ pub(crate) struct Json<R> {
     event: Vec<u8>,
     /// Text that may go on.
     text: Option<String>,
-    /// JSON that was not taken yet, and how much of it was.
-    json: String,
-    taken: usize,
+    json: Pending,
     /// For the document and each open element: is there nothing in it yet?
     open: Vec<bool>,
     has_root: bool,
@@ -42,8 +38,7 @@ impl<R: BufRead> Json<R> {
             reader,
             event: Vec::new(),
             text: None,
-            json: "[".into(),
-            taken: 0,
+            json: Pending::new("["),
             open: vec![true],
             has_root: false,
             ended: false,
@@ -54,11 +49,12 @@ impl<R: BufRead> Json<R> {
     fn step(&mut self) -> Result<(), String> {
         let mut event = std::mem::take(&mut self.event);
         event.clear();
+        event.shrink_to(KEPT_BYTES);
         self.reader.get_mut().go_on();
         let read = self.reader.read_event_into(&mut event);
         let result = read.map_err(|error| error.to_string()).and_then(|read| self.write(read));
         self.event = event;
-        result
+        result.and_then(|()| self.json.check())
     }
 
     fn write(&mut self, event: Event<'_>) -> Result<(), String> {
@@ -79,16 +75,16 @@ impl<R: BufRead> Json<R> {
             Event::Start(start) => {
                 self.begin(start)?;
                 self.member(CHILDREN);
-                self.json.push('[');
+                self.json.push("[");
                 self.open.push(true);
             }
             Event::Empty(start) => {
                 self.begin(start)?;
-                self.json.push('}');
+                self.json.push("}");
             }
             Event::End(_) => {
                 self.open.pop();
-                self.json.push_str("]}");
+                self.json.push("]}");
             }
             Event::Comment(text) => self.only(COMMENT, text),
             Event::CData(text) => self.only(CDATA, text),
@@ -109,7 +105,7 @@ impl<R: BufRead> Json<R> {
         if !self.has_root {
             return Err("the document has no element".into());
         }
-        self.json.push(']');
+        self.json.push("]");
         self.ended = true;
         Ok(())
     }
@@ -117,18 +113,18 @@ impl<R: BufRead> Json<R> {
     fn item(&mut self) {
         let is_first = self.open.last_mut().expect("the document is always open");
         if !std::mem::replace(is_first, false) {
-            self.json.push(',');
+            self.json.push(",");
         }
     }
 
     /// An object with one member.
     fn only(&mut self, name: &str, text: &str) {
         self.item();
-        self.json.push('{');
-        write_value(ValueRef::Text(name), &mut self.json);
-        self.json.push(':');
-        write_value(ValueRef::Text(&line_feeds(text)), &mut self.json);
-        self.json.push('}');
+        self.json.push("{");
+        self.json.text(name);
+        self.json.push(":");
+        self.json.text(&line_feeds(text));
+        self.json.push("}");
     }
 
     /// Text goes on, behind a reference too: the reader knows only how long each part of it is.
@@ -146,7 +142,7 @@ impl<R: BufRead> Json<R> {
 
     /// Of which kind is what has gone wrong: was it too much?
     fn kind(&self) -> io::ErrorKind {
-        match self.is_long() {
+        match self.is_long() || self.json.is_over() {
             true => io::ErrorKind::FileTooLarge,
             false => self.reader.get_ref().kind(),
         }
@@ -158,7 +154,7 @@ impl<R: BufRead> Json<R> {
             return Err(OUTSIDE.into());
         }
         self.item();
-        write_value(ValueRef::Text(&text), &mut self.json);
+        self.json.text(&text);
         Ok(())
     }
 
@@ -168,10 +164,10 @@ impl<R: BufRead> Json<R> {
             return Err("there is a second root element".into());
         }
         self.item();
-        self.json.push('{');
-        write_value(ValueRef::Text(NAME), &mut self.json);
-        self.json.push(':');
-        write_value(ValueRef::Text(start.name().0), &mut self.json);
+        self.json.push("{");
+        self.json.text(NAME);
+        self.json.push(":");
+        self.json.text(start.name().0);
         let mut names: Vec<&str> = Vec::new();
         for attribute in start.attributes() {
             let attribute = attribute.map_err(|error| error.to_string())?;
@@ -179,21 +175,21 @@ impl<R: BufRead> Json<R> {
             let raw = line_feeds(&attribute.value).replace(['\t', '\n'], " ");
             let value = unescape(&raw).map_err(|error| error.to_string())?;
             self.member(attribute.key.0);
-            write_value(ValueRef::Text(&value), &mut self.json);
+            self.json.text(&value);
             names.push(attribute.key.0);
         }
         if !names.is_sorted() {
             self.member(ORDER);
-            write_value(ValueRef::Text(&names.join(" ")), &mut self.json);
+            self.json.text(&names.join(" "));
         }
         Ok(())
     }
 
     /// The name of one more member.
     fn member(&mut self, name: &str) {
-        self.json.push(',');
-        write_value(ValueRef::Text(name), &mut self.json);
-        self.json.push(':');
+        self.json.push(",");
+        self.json.text(name);
+        self.json.push(":");
     }
 }
 
@@ -213,18 +209,13 @@ fn resolve(name: &quick_xml::events::BytesRef<'_>) -> Result<Option<String>, Str
 
 impl<R: BufRead> Read for Json<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        while self.taken == self.json.len() && !self.ended {
+        while self.json.is_taken() && !self.ended {
             self.json.clear();
-            self.taken = 0;
             self.step().map_err(|what| {
                 let at = self.reader.buffer_position();
                 io::Error::new(self.kind(), format!("byte {at}: {what}"))
             })?;
         }
-        let rest = &self.json.as_bytes()[self.taken..];
-        let taken = rest.len().min(bytes.len());
-        bytes[..taken].copy_from_slice(&rest[..taken]);
-        self.taken += taken;
-        Ok(taken)
+        Ok(self.json.take(bytes))
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Anchors {
     json: String,
     held: usize,
     said: usize,
+    /// Was there more JSON in one that is open than is held?
+    is_over: bool,
 }
 
 struct Open {
@@ -41,14 +43,18 @@ impl Anchors {
         if self.open.is_empty() {
             return Ok(());
         }
+        if self.json.len() + json.len() > BYTES_MAX {
+            self.is_over = true;
+            return Err(too_much());
+        }
         self.json.push_str(json);
         while let Some(open) = self.open.pop_if(|open| open.depth == depth) {
             let text = &self.json[open.begin..];
             self.held += text.len() + ANCHOR_BYTES;
             self.ended.insert(open.number, text.into());
         }
-        if self.hold_too_much() {
-            return Err(format!("anchors take more than {BYTES_MAX} bytes"));
+        if self.held > BYTES_MAX {
+            return Err(too_much());
         }
         if self.open.is_empty() {
             self.json.clear();
@@ -56,13 +62,9 @@ impl Anchors {
         Ok(())
     }
 
-    fn hold_too_much(&self) -> bool {
-        self.json.len() > BYTES_MAX || self.held > BYTES_MAX
-    }
-
     /// Was one of the limits passed?
     pub(super) fn are_over(&self) -> bool {
-        self.hold_too_much() || self.said > BYTES_MAX
+        self.is_over || self.held > BYTES_MAX || self.said > BYTES_MAX
     }
 
     /// What an alias stands for.
@@ -74,4 +76,8 @@ impl Anchors {
         }
         Ok(text)
     }
+}
+
+fn too_much() -> String {
+    format!("anchors take more than {BYTES_MAX} bytes")
 }

@@ -4,9 +4,8 @@ use std::collections::HashSet;
 use std::io::{self, BufRead, Read};
 
 use granit_parser::{ErrorKind, Event, FallibleBufferedInput, Marker, Parser, ScalarStyle, Tag};
-use jungle_json::write_value;
-use jungle_tree::ValueRef;
 
+use super::super::pending::Pending;
 use super::anchors::Anchors;
 use super::chars::{Chars, Left};
 use super::scalar::{Plain, plain};
@@ -20,9 +19,7 @@ pub(crate) struct Json<R: BufRead> {
     left: Left,
     depth_max: usize,
     anchors: Anchors,
-    /// JSON that was not taken yet, and how much of it was.
-    json: String,
-    taken: usize,
+    json: Pending,
     open: Vec<Open>,
     has_document: bool,
     /// Was the end of the document written?
@@ -55,12 +52,18 @@ impl<R: BufRead> Json<R> {
             left,
             depth_max,
             anchors: Anchors::default(),
-            json: String::new(),
-            taken: 0,
+            json: Pending::new(""),
             open: Vec::new(),
             has_document: false,
             ended: false,
         }
+    }
+
+    /// With another limit of what is held as JSON.
+    #[cfg(test)]
+    pub(super) fn holding(mut self, bytes_max: usize) -> Json<R> {
+        self.json.limit(bytes_max);
+        self
     }
 
     /// Reads one more thing and writes what it is.
@@ -74,14 +77,15 @@ impl<R: BufRead> Json<R> {
             ErrorKind::InputIo { error } => error.to_string(),
             _ => at(error.marker(), &error.info()),
         })?;
-        let written = self.write(event);
-        let written = written.and_then(|()| self.anchors.tell(&self.json, self.open.len()));
+        let written = self.write(event).and_then(|()| self.json.check());
+        let json = self.json.as_str();
+        let written = written.and_then(|()| self.anchors.tell(json, self.open.len()));
         written.map_err(|what| at(&span.start, &what))
     }
 
     /// Of which kind is what has gone wrong: was it too much?
     fn kind(&self) -> io::ErrorKind {
-        match self.left.is_over() || self.anchors.are_over() {
+        match self.left.is_over() || self.anchors.are_over() || self.json.is_over() {
             true => io::ErrorKind::FileTooLarge,
             false => io::ErrorKind::InvalidData,
         }
@@ -100,7 +104,7 @@ impl<R: BufRead> Json<R> {
                     return Err("a key is an alias".into());
                 }
                 self.value();
-                self.json.push_str(self.anchors.say(number)?);
+                self.json.push(self.anchors.say(number)?);
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let scalar = Scalar { text: &text, is_plain: style == ScalarStyle::Plain };
@@ -113,21 +117,21 @@ impl<R: BufRead> Json<R> {
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.begin(anchor, tag.as_deref(), "seq")?;
-                self.json.push('[');
+                self.json.push("[");
                 self.open.push(Open::Array { is_empty: true });
             }
             Event::MappingStart(_, anchor, tag) => {
                 self.begin(anchor, tag.as_deref(), "map")?;
-                self.json.push('{');
+                self.json.push("{");
                 self.open.push(Open::Object { names: HashSet::new(), is_name_next: true });
             }
             Event::SequenceEnd => {
                 self.open.pop();
-                self.json.push(']');
+                self.json.push("]");
             }
             Event::MappingEnd => {
                 self.open.pop();
-                self.json.push('}');
+                self.json.push("}");
             }
             _ => {}
         }
@@ -142,7 +146,7 @@ impl<R: BufRead> Json<R> {
     fn value(&mut self) {
         match self.open.last_mut() {
             Some(Open::Array { is_empty: is_first @ true }) => *is_first = false,
-            Some(Open::Array { .. }) => self.json.push(','),
+            Some(Open::Array { .. }) => self.json.push(","),
             Some(Open::Object { is_name_next, .. }) => *is_name_next = true,
             None => {}
         }
@@ -151,7 +155,7 @@ impl<R: BufRead> Json<R> {
     /// What comes next has this anchor; 0 is none.
     fn anchor(&mut self, number: usize) {
         if number != 0 {
-            self.anchors.begin(number, self.open.len(), self.json.len());
+            self.anchors.begin(number, self.open.len(), self.json.as_str().len());
         }
     }
 
@@ -193,11 +197,11 @@ impl<R: BufRead> Json<R> {
             unreachable!("names are in objects");
         };
         if !names.is_empty() {
-            self.json.push(',');
+            self.json.push(",");
         }
         *is_name_next = false;
-        write_value(ValueRef::Text(key.text), &mut self.json);
-        self.json.push(':');
+        self.json.text(key.text);
+        self.json.push(":");
         match names.insert(key.text.into()) {
             true => Ok(()),
             false => Err(format!("a second member {:?} in one object", key.text)),
@@ -214,7 +218,7 @@ struct Scalar<'a> {
 
 impl Scalar<'_> {
     /// Writes it as JSON.
-    fn write(self, tag: Option<&Tag>, json: &mut String) -> Result<(), String> {
+    fn write(self, tag: Option<&Tag>, json: &mut Pending) -> Result<(), String> {
         let kind = match tag {
             None => None,
             Some(tag) if is_any(tag) => Some("str"),
@@ -237,10 +241,10 @@ impl Scalar<'_> {
             return Err(format!("{:?} is no {}", self.text, kind.unwrap_or_default()));
         }
         match found {
-            Plain::Null => json.push_str("null"),
-            Plain::Bool(bool) => write_value(ValueRef::Bool(bool), json),
-            Plain::Int(number) | Plain::Float(number) => json.push_str(&number),
-            Plain::Text => write_value(ValueRef::Text(self.text), json),
+            Plain::Null => json.push("null"),
+            Plain::Bool(bool) => json.push(if bool { "true" } else { "false" }),
+            Plain::Int(number) | Plain::Float(number) => json.push(&number),
+            Plain::Text => json.text(self.text),
         }
         Ok(())
     }
@@ -261,15 +265,10 @@ fn at(marker: &Marker, what: &str) -> String {
 
 impl<R: BufRead> Read for Json<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        while self.taken == self.json.len() && !self.ended {
+        while self.json.is_taken() && !self.ended {
             self.json.clear();
-            self.taken = 0;
             self.step().map_err(|what| io::Error::new(self.kind(), what))?;
         }
-        let rest = &self.json.as_bytes()[self.taken..];
-        let taken = rest.len().min(bytes.len());
-        bytes[..taken].copy_from_slice(&rest[..taken]);
-        self.taken += taken;
-        Ok(taken)
+        Ok(self.json.take(bytes))
     }
 }

@@ -50,6 +50,19 @@ fn what_is_too_much_is_told_from_what_is_wrong() {
 }
 
 #[test]
+fn what_becomes_long_as_json_is_refused_with_its_place() {
+    for (text, is_long) in [("- a\n- \"\\0\\0\"\n", false), ("- a\n- \"\\0\\0\\0\"\n", true)] {
+        let mut json = String::new();
+        let read = Json::new(text.as_bytes(), 8).holding(16).read_to_string(&mut json);
+        let kind = read.as_ref().err().map(io::Error::kind);
+        assert_eq!(kind, is_long.then_some(ErrorKind::FileTooLarge), "{text}");
+        let told = read.map_or_else(|error| error.to_string(), |_| String::new());
+        let is_told = told.starts_with("line 2 ") && told.ends_with("more than 16 bytes as JSON");
+        assert_eq!(is_told, is_long, "{told}");
+    }
+}
+
+#[test]
 fn anchors_are_counted_however_little_they_hold() {
     let mut anchors = Anchors::default();
     let refused = (1..2_000_000).find(|&number| {

@@ -299,7 +299,10 @@ fn not_translated(error: ImportError) -> Problem {
     let detail = wrong(&error).to_string();
     let is_too_much = |cause: &io::Error| cause.kind() == ErrorKind::FileTooLarge;
     match error {
-        ImportError::Read(cause) if is_too_much(&cause) => Problem::new(Kind::TooLarge, detail),
+        ImportError::Read(cause) if is_too_much(&cause) => {
+            let hint = "send it as JSON, of which less has to be held, or what is large in parts";
+            Problem::new(Kind::TooLarge, detail).hint(hint)
+        }
         error => Problem::new(Problem::from(error).kind(), detail),
     }
 }

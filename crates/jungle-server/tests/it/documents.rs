@@ -116,6 +116,18 @@ fn what_is_no_document_of_its_form_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn what_is_too_long_as_json_is_refused_with_what_to_do() {
+    let served = Served::memory().tree("t");
+    let text = format!("a\n{}\n", "\u{1}".repeat(22 << 20));
+    let answer = served.send("PUT", DOCUMENT, &[("content-type", "text/csv")], Some(&text));
+    assert_eq!((answer.status.as_u16(), &*answer.problem()), (413, "too-large"));
+    let told = answer.json();
+    assert_eq!(told["detail"], "line 2: this is more than 134217728 bytes as JSON");
+    assert!(told["hint"].as_str().unwrap().starts_with("send it as JSON"), "{told}");
+    assert_eq!(served.get("/api/v1/trees/t").json()["revision"], 1);
+}
+
+#[test]
 fn import_with_a_key_is_another_one_when_it_has_another_type() {
     let served = Served::memory().tree("t");
     let put = |media| {
