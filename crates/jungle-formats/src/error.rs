@@ -86,3 +86,12 @@ pub fn wrong(error: &ImportError) -> &dyn Display {
         error => error,
     }
 }
+
+/// A text in quotes, or as much of it as is told: escaped, it may be many times as long.
+pub(crate) fn shown(text: &str) -> String {
+    const SHOWN_MAX: usize = 100;
+    match text.len() > SHOWN_MAX {
+        true => format!("{:?}…", &text[..text.floor_char_boundary(SHOWN_MAX)]),
+        false => format!("{text:?}"),
+    }
+}

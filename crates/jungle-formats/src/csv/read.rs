@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Chain, Cursor, Read};
 
 use ::csv::{Error, ErrorKind, Reader, ReaderBuilder, StringRecord};
 
+use super::super::error::shown;
 use super::super::limited::Limited;
 use super::super::pending::Pending;
 
@@ -111,7 +112,7 @@ impl<'f, R: BufRead> Json<'f, R> {
         let (mut seen, mut names) = (HashSet::new(), Vec::new());
         for name in &self.record {
             if !seen.insert(name) {
-                return Err(format!("a second column {name:?}"));
+                return Err(format!("a second column {}", shown(name)));
             }
             let begin = self.json.as_str().len();
             self.json.push(if names.is_empty() { "{" } else { "," });

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Read};
 
 use granit_parser::{ErrorKind, Event, FallibleBufferedInput, Marker, Parser, ScalarStyle, Tag};
 
+use super::super::error::shown;
 use super::super::pending::Pending;
 use super::anchors::Anchors;
 use super::chars::{Chars, Left};
@@ -204,7 +205,7 @@ impl<R: BufRead> Json<R> {
         self.json.push(":");
         match names.insert(key.text.into()) {
             true => Ok(()),
-            false => Err(format!("a second member {:?} in one object", key.text)),
+            false => Err(format!("a second member {} in one object", shown(key.text))),
         }
     }
 }
@@ -238,7 +239,7 @@ impl Scalar<'_> {
             (Some(kind), Plain::Text) => kind == "str",
         };
         if !is_told {
-            return Err(format!("{:?} is no {}", self.text, kind.unwrap_or_default()));
+            return Err(format!("{} is no {}", shown(self.text), kind.unwrap_or_default()));
         }
         match found {
             Plain::Null => json.push("null"),

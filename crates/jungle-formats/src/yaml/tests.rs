@@ -63,6 +63,15 @@ fn what_becomes_long_as_json_is_refused_with_its_place() {
 }
 
 #[test]
+fn long_name_is_told_as_far_as_it_fits() {
+    let name = "x".repeat(1_000);
+    let text = format!("{name}: 1\n{name}: 2\n");
+    let read = io::copy(&mut Json::new(text.as_bytes(), 8), &mut io::sink());
+    let told = read.unwrap_err().to_string();
+    assert!(told.ends_with("x\"… in one object") && told.len() < 200, "{told}");
+}
+
+#[test]
 fn anchors_are_counted_however_little_they_hold() {
     let mut anchors = Anchors::default();
     let refused = (1..2_000_000).find(|&number| {
