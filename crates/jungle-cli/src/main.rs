@@ -2,6 +2,7 @@
 
 mod args;
 mod bar;
+mod candidates;
 mod clock;
 mod cluster;
 mod commands;

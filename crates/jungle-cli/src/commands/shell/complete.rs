@@ -4,9 +4,7 @@ use std::borrow::Cow;
 
 use anstyle::{AnsiColor, Style};
 use clap::CommandFactory;
-use jungle::{Path, Store, TreeHandle};
-use jungle_json::{Member, Shape, shape, value_at};
-use jungle_tree::Key;
+use jungle::Store;
 use rustyline::completion::Completer;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
@@ -15,9 +13,7 @@ use rustyline::{Context, Helper};
 
 use super::words::{places, so_far};
 use crate::args;
-
-/// More than these are of no help.
-const CANDIDATES_MAX: usize = 200;
+use crate::candidates::{names, paths, trees};
 
 /// What completes lines.
 pub(super) struct Complete<'s> {
@@ -37,58 +33,23 @@ impl<'s> Complete<'s> {
     /// What the last of these words could become.
     fn candidates(&self, words: &[String]) -> Vec<String> {
         let Some((last, before)) = words.split_last() else { return Vec::new() };
-        let begins = |name: &str| name.starts_with(last.as_str());
-        let mut found: Vec<String> = match before {
-            [] => self.commands.iter().filter(|name| begins(name)).cloned().collect(),
-            [_] => {
-                let trees = self.store.list_trees();
-                trees.iter().filter(|name| begins(name)).map(|name| name.to_string()).collect()
+        let found = match before {
+            [] => {
+                let commands = self.commands.iter();
+                commands.filter(|name| name.starts_with(last.as_str())).cloned().collect()
             }
+            [_] => trees(self.store, last),
             [_, tree, ..] => match self.store.open_tree(tree) {
-                Ok(tree) if last.starts_with('/') => paths(&tree, last),
-                Ok(tree) => names(&tree).into_iter().filter(|name| begins(name)).collect(),
+                Ok(tree) if last.starts_with('/') => {
+                    let snapshot = tree.snapshot();
+                    paths(snapshot.root(), last)
+                }
+                Ok(tree) => names(&tree, last),
                 Err(_) => Vec::new(),
             },
         };
-        found.truncate(CANDIDATES_MAX);
         found.into_iter().map(quoted).collect()
     }
-}
-
-/// Tags and branches.
-fn names(tree: &TreeHandle) -> Vec<String> {
-    let tags = tree.list_tags().into_iter().map(|(name, _)| name.to_string());
-    let branches = tree.list_branches().into_iter().map(|name| name.to_string());
-    branches.chain(tags).collect()
-}
-
-/// The members below the last slash whose keys go on like this.
-fn paths(tree: &TreeHandle, text: &str) -> Vec<String> {
-    let (above, begun) = text.rsplit_once('/').unwrap_or_default();
-    let parent: Path = match above {
-        "" => Path::root(),
-        above => match above.parse() {
-            Ok(path) => path,
-            Err(_) => return Vec::new(),
-        },
-    };
-    let snapshot = tree.snapshot();
-    let Some(Member::Node(node)) = value_at(snapshot.root(), &parent) else {
-        return Vec::new();
-    };
-    let keys: Vec<Key> = match shape(node) {
-        Shape::Object(members) => members.map(|(name, _)| Key::from(name)).collect(),
-        _ => node.children().map(|(key, _)| key.to_key()).collect(),
-    };
-    let fitting = keys.into_iter().filter(|key| key.to_string().starts_with(begun));
-    let text = |key: Key| {
-        let path = parent.join(key);
-        match value_at(snapshot.root(), &path) {
-            Some(Member::Node(_)) => format!("{path}/"),
-            _ => path.to_string(),
-        }
-    };
-    fitting.take(CANDIDATES_MAX).map(text).collect()
 }
 
 /// As a word of a line.
