@@ -1,5 +1,7 @@
 //! An index by attribute: which nodes have this value?
 
+mod hits;
+
 use std::collections::Bound;
 use std::fmt::{self, Write};
 use std::ops::RangeBounds;
@@ -15,7 +17,8 @@ use crate::planted::{Bug, is_awake};
 use crate::snapshot::Snapshot;
 use crate::tree::{Tree, VersionId};
 use crate::value::{Value, ValueRef};
-use crate::walk::Walk;
+
+pub use hits::{Hits, HitsEntry, HitsWalk};
 
 /// Which nodes of a version have an attribute, by its value.
 ///
@@ -184,7 +187,7 @@ impl AttributeIndex {
     /// ```
     pub fn find(&self, value: ValueRef<'_>) -> impl Iterator<Item = Path> {
         let node = self.snapshot.root().child(KeyRef::Name(&name(value)));
-        node.into_iter().flat_map(Hits::new)
+        node.map(Hits::new).into_iter().flat_map(Hits::paths)
     }
 
     /// The paths of the nodes with a value in the range: by value, then in document order.
@@ -203,6 +206,23 @@ impl AttributeIndex {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn range(&self, range: impl RangeBounds<Value>) -> impl Iterator<Item = Path> {
+        self.values(range).flat_map(Hits::paths)
+    }
+
+    /// What it has of each value in the range, in their order.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, AttributeIndex, Tree, Value};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// for age in [30, 41, 30] {
+    ///     let person = tree.add_child(&[])?;
+    ///     tree.put_attribute(&[person], "age", age)?;
+    /// }
+    /// let index = AttributeIndex::build(&tree.snapshot(), "age")?;
+    /// assert_eq!(index.values(Value::from(30)..).count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn values(&self, range: impl RangeBounds<Value>) -> impl Iterator<Item = Hits<'_>> {
         let bound = |bound: Bound<&Value>| bound.map(|value| name(value.as_ref()));
         let (start, end) = (bound(range.start_bound()), bound(range.end_bound()));
         let root = self.snapshot.root();
@@ -222,7 +242,7 @@ impl AttributeIndex {
         children
             .skip_while(move |&(key, _)| skipped(key))
             .take_while(move |&(key, _)| within(key))
-            .flat_map(|(_, node)| Hits::new(node))
+            .map(|(_, node)| Hits::new(node))
     }
 
     /// The index as a tree, for looking at its size.
@@ -251,30 +271,6 @@ impl fmt::Debug for AttributeIndex {
             .field("key", &self.key)
             .field("snapshot", &self.snapshot)
             .finish()
-    }
-}
-
-/// The hits below a node of the index.
-struct Hits<'a> {
-    walk: Walk<'a>,
-}
-
-impl<'a> Hits<'a> {
-    fn new(node: Node<'a>) -> Hits<'a> {
-        Hits { walk: node.walk() }
-    }
-}
-
-impl Iterator for Hits<'_> {
-    type Item = Path;
-
-    fn next(&mut self) -> Option<Path> {
-        loop {
-            let node = self.walk.next()?;
-            if !node.has_children() || node.has_attributes() {
-                return Some(self.walk.path());
-            }
-        }
     }
 }
 

@@ -60,7 +60,7 @@ pub use collect::{Collected, Collection, CollectionTurn};
 pub use edit::{Cursor, EditError, Editor, Place};
 pub use fraction::{Fraction, FractionError};
 pub use hash::ContentHash;
-pub use index::AttributeIndex;
+pub use index::{AttributeIndex, Hits, HitsEntry, HitsWalk};
 pub use key::{KEY_BYTES_MAX, Key, KeyError, KeyRef, POSITION_MAX, POSITION_MIN, Position};
 pub use measure::{Measure, Measured};
 pub use node::{Children, NoSuchNode, Node};

@@ -3,7 +3,7 @@
 
 use crate::arena::Memory;
 use crate::block::{self, Content, DIRECTORY, Directory, Header};
-use crate::key::KeyRef;
+use crate::key::{Key, KeyRef};
 use crate::node::{Children, Node};
 use crate::path::Path;
 
@@ -92,6 +92,45 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn walk(self) -> Walk<'a> {
         Walk { start: Some(self), stack: Vec::new(), path: Vec::new(), skip: false }
+    }
+
+    /// What comes behind the node at `path` in document order: what is below it, and then the rest
+    /// of this subtree. Where no such node is, it begins behind the place where that would be. To
+    /// get there costs the way there, so a walk goes on where another one was left.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Key, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// ["a", "b"].iter().try_for_each(|&name| tree.insert_child(&[], &name.into()))?;
+    /// tree.add_child(&["a".into()])?;
+    /// let snapshot = tree.snapshot();
+    /// let behind = |path: &[Key]| {
+    ///     let mut walk = snapshot.root().walk_behind(path);
+    ///     walk.next().map(|_| walk.path().to_string())
+    /// };
+    /// assert_eq!(behind(&["a".into()]).as_deref(), Some("/a/0"));
+    /// assert_eq!(behind(&["a".into(), 0.into()]).as_deref(), Some("/b"));
+    /// assert_eq!(behind(&["aa".into(), 7.into()]).as_deref(), Some("/b"));
+    /// assert_eq!(behind(&["b".into()]), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn walk_behind(self, path: &[Key]) -> Walk<'a> {
+        let mut walk = Walk { start: None, stack: Vec::new(), path: Vec::new(), skip: false };
+        let mut node = self;
+        for key in path {
+            let mut children = node.children_from(key);
+            let Some(child) = node.child(key) else {
+                walk.stack.push(children);
+                return walk;
+            };
+            // It is the first of them.
+            walk.path.extend(children.next().map(|(key, _)| key));
+            walk.stack.push(children);
+            node = child;
+        }
+        walk.stack.push(node.children());
+        walk
     }
 
     /// The first node in document order for which `wanted` says yes, with its path.
@@ -338,6 +377,11 @@ impl<'a> Walk<'a> {
     #[must_use]
     pub fn key(&self) -> Option<KeyRef<'a>> {
         self.path.last().copied()
+    }
+
+    /// The keys from the start to the node given last.
+    pub(crate) fn keys(&self) -> &[KeyRef<'a>] {
+        &self.path
     }
 
     /// The path from the start to the node given last.

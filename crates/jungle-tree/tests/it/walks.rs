@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jungle_testkit::{Rng, for_each_seed};
-use jungle_tree::{Arena, Key, Node, Path, Tree};
+use jungle_tree::{Arena, Key, Node, Path, Tree, Walk};
 
 /// What can be told of a node without its place.
 type Seen = (Option<i64>, u64, u64);
@@ -95,6 +95,34 @@ fn many_threads_see_each_node_once() {
         }
     });
     assert!(largest > 8 || std::env::var_os("JUNGLE_SEED").is_some(), "{largest} parts at most");
+}
+
+fn paths(mut walk: Walk<'_>) -> Vec<Path> {
+    let mut paths = Vec::new();
+    while walk.next().is_some() {
+        paths.push(walk.path());
+    }
+    paths
+}
+
+#[test]
+fn walk_goes_on_behind_any_place() {
+    for_each_seed(20, |rng| {
+        let tree = random(rng);
+        let snapshot = tree.snapshot();
+        let all = paths(snapshot.root().walk());
+        for _ in 0..4 {
+            let mut place = rng.pick(&all).clone();
+            if rng.chance(1, 3) {
+                // Perhaps nothing is there, nor above.
+                place.push(rng.below(400));
+                place.push("x");
+            }
+            let rest = all.iter().filter(|path| **path > place);
+            let found = paths(snapshot.root().walk_behind(&place));
+            assert!(found.iter().eq(rest), "{place}");
+        }
+    });
 }
 
 #[test]
