@@ -36,6 +36,7 @@ use std::process::ExitCode;
 use jungle::OpenOptions;
 
 use crate::args::Args;
+use crate::commands::complete;
 use crate::context::Context;
 use crate::failure::Exit;
 use crate::output::Format;
@@ -46,6 +47,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     allow_huge_pages();
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == complete::NAME) {
+        return complete::run(words.collect());
+    }
     let args = Args::of(std::env::args_os()).unwrap_or_else(|error| error.exit());
     args.color.apply();
     bar::show_for(args.notes());

@@ -10,6 +10,7 @@ pub(crate) mod blame;
 pub(crate) mod branch;
 pub(crate) mod cheat;
 pub(crate) mod cluster;
+pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;

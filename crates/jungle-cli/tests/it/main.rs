@@ -10,6 +10,7 @@ mod bench;
 mod blame;
 mod cheat;
 mod cluster;
+mod completing;
 mod csv;
 mod curl;
 mod demo;
