@@ -62,7 +62,9 @@ pub use form::{TreeDamage, TreeFault};
 pub use jungle_db::Durability;
 pub use log::recover::Cut;
 pub use log::writer::LogStats;
-pub use open::{CHECKPOINT_EVERY, OpenOptions, OpenReport, SEGMENT_BYTES, Spill, Spilling};
+pub use open::{
+    CHECKPOINT_EVERY, OpenOptions, OpenReport, SEGMENT_BYTES, STREAM_BYTES_MAX, Spill, Spilling,
+};
 pub use outline::Outline;
 pub use progress::Progress;
 pub use record::{DecodeError, DecodeReason, EncodeError, RECORD_BYTES_MAX, decode, encode};

@@ -42,8 +42,9 @@ pub use jungle_store::{
     CheckpointReport, CheckpointStatus, Cut, DAMAGES_MAX, Damage, DecodeError, DecodeReason,
     DiskUsage, EncodeError, EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError,
     LogStats, LostCommits, OpenError, OpenOptions, OpenReport, Outline, Progress, RECORD_BYTES_MAX,
-    Remedy, RepairError, RepairProgress, RepairReport, RepairSource, SEGMENT_BYTES, Spill,
-    Spilling, Store, StreamError, Survey, TreeDamage, TreeFault, Verified, VerifyError, disk,
+    Remedy, RepairError, RepairProgress, RepairReport, RepairSource, SEGMENT_BYTES,
+    STREAM_BYTES_MAX, Spill, Spilling, Store, StreamError, Survey, TreeDamage, TreeFault, Verified,
+    VerifyError, disk,
     pages::{PageDamage, PagesError},
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the

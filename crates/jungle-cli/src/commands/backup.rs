@@ -3,7 +3,9 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 
-use jungle::{BackupError, BackupProgress, BackupReport, OpenError, Revision, StreamError};
+use jungle::{
+    BackupError, BackupProgress, BackupReport, OpenError, OpenOptions, Revision, StreamError,
+};
 use serde::Serialize;
 
 use crate::bar::Bar;
@@ -23,6 +25,9 @@ revision, and the next one completes it.
 With `-` in place of the backup it is written to standard output, to be taken elsewhere: \
 `jungle backup data - | ssh host jungle backup - copy`. With --since it is what a backup needs \
 that has this revision.
+
+What comes as a stream says itself how large it becomes, and is refused where that is more than \
+--bytes-max; of a first copy nothing is left then.
 
 The folder of a server is copied, or a copy completed, while it serves: `jungle backup \
 https://trees.example copy`. Where a server asks who is there, it wants the token of somebody who \
@@ -46,6 +51,10 @@ pub(crate) struct Args {
     /// Write only what a backup needs that has this revision
     #[arg(long, value_name = "REVISION")]
     since: Option<u64>,
+    /// Refuse what comes from a file, `-` or a server, if it unpacks to more than this
+    /// [default: 1 TiB]
+    #[arg(long, value_name = "BYTES")]
+    bytes_max: Option<u64>,
 }
 
 /// What is told; the names of the fields are those of the JSON form.
@@ -69,6 +78,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             Err(Failure::usage("--since is for a backup that is written to `-`")
                 .with_hint("a folder gets what is new without it"))
         }
+        (false, _) if args.bytes_max.is_some() => {
+            Err(Failure::usage("--bytes-max is for a backup that comes as a stream")
+                .with_hint("a folder is copied as it is"))
+        }
         (true, false) if is_served => fetch(args, context),
         (true, false) => take(args, context),
         (false, true) => write(args, context),
@@ -84,8 +97,17 @@ fn take(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             Failure::new(Exit::Error, format_args!("cannot read {file}: {error}"))
         })?),
     };
-    let taken = context.opening.clone().take_backup(&args.backup, progress(), |_| Ok(came));
+    let taken = opening(args, context).take_backup(&args.backup, progress(), |_| Ok(came));
     print(&taken.map_err(|error| not_copied(&error))?, context.format)
+}
+
+/// How a copy is made of what comes.
+fn opening(args: &Args, context: &Context<'_>) -> OpenOptions {
+    let opening = context.opening.clone();
+    match args.bytes_max {
+        Some(bytes) => opening.stream_bytes_max(bytes),
+        None => opening,
+    }
 }
 
 /// Makes a backup of what a server sends, or completes one.
@@ -98,7 +120,7 @@ fn fetch(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             io::Error::other("it is not sent")
         })
     };
-    let taken = context.opening.clone().take_backup(&args.backup, progress(), ask);
+    let taken = opening(args, context).take_backup(&args.backup, progress(), ask);
     if let Some(failure) = refused {
         return Err(failure);
     }
@@ -186,6 +208,8 @@ fn not_through(error: &BackupError, cause: &StreamError) -> Failure {
         StreamError::NoBackup => Failure::of(Exit::Error, error)
             .with_hint("`jungle backup DIR -` writes one, or POST /api/v1/folder/copy of a server"),
         StreamError::Short => Failure::of(Exit::Error, error).with_hint(GOES_ON),
+        StreamError::TooMuch { .. } => Failure::of(Exit::Error, error)
+            .with_hint("if you know whom it is from, `--bytes-max BYTES` lets it have more"),
         _ => Failure::of(Exit::Error, error),
     }
 }

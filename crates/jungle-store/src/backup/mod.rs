@@ -16,6 +16,7 @@
 //!
 //! What is copied goes to the folder itself, or through a stream of bytes (`stream.rs`).
 
+mod bound;
 mod stream;
 
 use std::path::Path;
@@ -492,6 +493,21 @@ impl<'d> Target<'d> {
         let mark = Mark::Closed { revision, check: last.end.check };
         let revision = Revision::new(revision);
         Ok(Copied { report: BackupReport { revision, before: self.before(), bytes }, mark })
+    }
+
+    /// Removes all that has come, unless something was there before: that stays, with what came
+    /// behind it. What is newest goes first: what is left at any moment is an interrupted copy.
+    fn clear(&self) -> Result<(), IoError> {
+        if self.had.is_some() {
+            return Ok(());
+        }
+        for first in segments(self.to)?.into_iter().rev() {
+            let name = name(first);
+            self.to.remove(&name).map_err(doing("remove", &name))?;
+        }
+        self.to.sync_folder(LOG).map_err(doing("sync", LOG))?;
+        pages::remove(self.to)?;
+        self.to.sync_folder("").map_err(doing("sync", "the folder"))
     }
 
     /// What is to be copied does not go on from what is there.

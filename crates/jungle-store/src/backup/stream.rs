@@ -15,6 +15,7 @@
 //! ```
 //! What comes is put into the copy segment by segment, as otherwise. So a stream that breaks off
 //! leaves a copy that is interrupted: whole, up to an older revision, and not marked as closed.
+//! Only of one that is too large (`bound.rs`) nothing stays where nothing was before.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
@@ -22,9 +23,10 @@ use std::sync::Arc;
 
 use jungle_db::{Durability, Revision};
 
+use super::bound::Bound;
 use super::{
-    BackupError, BackupProgress, BackupReport, Came, Done, Place, Target, begins_late, bytes_total,
-    keep_lasting, locked, read,
+    BackupError, BackupProgress, BackupReport, Came, Copied, Done, Place, Target, begins_late,
+    bytes_total, keep_lasting, locked, read,
 };
 use crate::checkpoint::{Input, Output, StreamError};
 use crate::disk::{Disk, FolderDisk};
@@ -149,7 +151,8 @@ impl OpenOptions {
     /// # Errors
     /// As [`backup`](Store::backup), and when the stream fails, breaks off, or is not what was
     /// written. What was in the folder stays readable at every moment, and what has come of the log
-    /// is there: the next one goes on from that.
+    /// is there: the next one goes on from that. When it unpacks to more than
+    /// [it may](OpenOptions::stream_bytes_max), a first copy is removed again.
     pub fn take_backup<R: Read>(
         self,
         folder: impl AsRef<Path>,
@@ -179,15 +182,41 @@ impl OpenOptions {
         let BackupProgress { copying: tell, checking } = progress;
         let target = Target::begin(&*to, locked(&*to)?)?;
         let stream = ask(target.before()).map_err(StreamError::from)?;
-        let mut input = Input::begin(stream, MAGIC, StreamError::NoBackup)?;
-        let newest = Revision::new(u64::from_le_bytes(input.array()?));
-        let total = u64::from_le_bytes(input.array()?);
-        let mut done = Done { tell, bytes: 0, total };
-        take_values(&mut input, &target, &to, &mut done)?;
-        let copied = target.copy(Coming(&mut input), u64::MAX, &mut done)?;
-        drop(done);
+        let taken = take(stream, &target, &to, tell, Bound::new(self.stream_bytes_max));
+        let (newest, copied) = taken.inspect_err(|error| {
+            if is_too_much(error) {
+                // Why it is refused is what is to be told.
+                let _ = target.clear();
+            }
+        })?;
         target.end(&to, copied, newest, self.progress(checking))
     }
+}
+
+/// Puts what comes into a copy, as far as it is within the bound. Gives the newest revision that it
+/// should have, too.
+fn take(
+    stream: impl Read,
+    target: &Target<'_>,
+    to: &Arc<dyn Disk>,
+    tell: Progress,
+    mut bound: Bound,
+) -> Result<(Revision, Copied), BackupError> {
+    let mut input = Input::begin(stream, MAGIC, StreamError::NoBackup)?;
+    let newest = Revision::new(u64::from_le_bytes(input.array()?));
+    let total = u64::from_le_bytes(input.array()?);
+    // Nothing is written of what says itself that it is too much.
+    bound.check(total)?;
+    let mut done = Done { tell, bytes: 0, total };
+    take_values(&mut input, &mut bound, target, to, &mut done)?;
+    let coming = Coming { input: &mut input, bound: &mut bound };
+    Ok((newest, target.copy(coming, u64::MAX, &mut done)?))
+}
+
+/// Would it have filled the disk?
+fn is_too_much(error: &BackupError) -> bool {
+    let BackupError::Stream(error) = error else { return false };
+    matches!(error, StreamError::TooMuch { .. } | StreamError::Zeros { .. })
 }
 
 /// Is the folder not there, or empty? Nobody has it then. If somebody makes a copy there meanwhile,
@@ -208,19 +237,20 @@ fn created(folder: &Path) -> Result<Arc<FolderDisk>, IoError> {
 /// needs none: it goes on by the log, or is of another Jungle.
 fn take_values(
     input: &mut Input<impl Read>,
+    bound: &mut Bound,
     target: &Target<'_>,
     to: &Arc<dyn Disk>,
     done: &mut Done,
 ) -> Result<(), BackupError> {
     if target.had.is_some() {
-        while let Some((_, _, bytes)) = input.value()? {
+        while let Some((_, _, bytes)) = input.value(|bytes| bound.add(bytes))? {
             done.go_on()?;
             done.add(bytes.len() as u64);
         }
         return Ok(());
     }
     pages::remove(&**to)?;
-    let mut next = input.value()?;
+    let mut next = input.value(|bytes| bound.add(bytes))?;
     if next.is_none() {
         return Ok(());
     }
@@ -230,23 +260,34 @@ fn take_values(
         done.go_on()?;
         writing.put(table, key, &bytes)?;
         done.add(bytes.len() as u64);
-        next = input.value()?;
+        next = input.value(|bytes| bound.add(bytes))?;
     }
     writing.commit()?;
     Ok(())
 }
 
 /// The segments that come, up to the end of all, which is held against its hash.
-struct Coming<'i, R>(&'i mut Input<R>);
+struct Coming<'i, R> {
+    input: &'i mut Input<R>,
+    bound: &'i mut Bound,
+}
+
+impl<R> Coming<'_, R> {
+    fn within_bound(&mut self, bytes: Vec<u8>) -> Result<Came, BackupError> {
+        let came = came(bytes)?;
+        self.bound.add_segment(came.bytes.len() as u64, came.len)?;
+        Ok(came)
+    }
+}
 
 impl<R: Read> Iterator for Coming<'_, R> {
     type Item = Result<Came, BackupError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.0.piece(SEGMENT_FILE_BYTES_MAX as usize) {
-            Ok(Some(bytes)) => Some(came(bytes)),
+        match self.input.piece(SEGMENT_FILE_BYTES_MAX as usize) {
+            Ok(Some(bytes)) => Some(self.within_bound(bytes)),
             Ok(None) => {
-                let ended = self.0.end().and_then(|()| self.0.must_be_over());
+                let ended = self.input.end().and_then(|()| self.input.must_be_over());
                 ended.err().map(|error| Err(error.into()))
             }
             Err(error) => Some(Err(error.into())),

@@ -19,14 +19,14 @@ use jungle_db::{
     Archive, ArchiveError, BranchId, Builder, Checkpoint, HistoryEntry, Jungle, RestoreError,
 };
 use jungle_tree::{
-    Arena, ArenaOptions, ImageError, SavedImage, SlabError, SlabId, SlabSource, loading,
+    Arena, ArenaOptions, ImageError, SLAB_BYTES, SavedImage, SlabError, SlabId, SlabSource, loading,
 };
 
 use super::save::piece_key;
 use super::state::{decode_piece, decode_state, encode_piece, encode_state};
 use super::{CheckpointError, LoadError, ONLY};
 use crate::log::LogPosition;
-use crate::pages::{PageDamage, PagesError, Place, STORED_BYTES_MAX, Table, said};
+use crate::pages::{PageDamage, PagesError, Place, STORED_BYTES_MAX, Table, claimed, said};
 use crate::record::DecodeError;
 
 const MAGIC: &[u8; 8] = b"JUNGCKP\n";
@@ -76,6 +76,21 @@ pub enum StreamError {
     /// It is not what was written.
     #[error("the stream is damaged: it does not have its hash")]
     Hash,
+    /// It unpacks to more than it may: see
+    /// [`OpenOptions::stream_bytes_max`](crate::OpenOptions::stream_bytes_max).
+    #[error("the stream unpacks to more than {bytes_max} bytes, which is the limit")]
+    TooMuch {
+        /// How many bytes it may unpack to.
+        bytes_max: u64,
+    },
+    /// The files that it says it unpacks to have next to nothing in them.
+    #[error("the stream says that {came} bytes of segments are followed by {zeros} zeros")]
+    Zeros {
+        /// How many zeros did not come.
+        zeros: u64,
+        /// How many bytes did.
+        came: u64,
+    },
     /// A value in it is not what was written.
     #[error("the stream is damaged: {0}")]
     Value(#[from] PagesError),
@@ -321,11 +336,21 @@ impl<R: Read> Input<R> {
         Ok(Some(bytes))
     }
 
-    /// The next value of a checkpoint, unless none follows.
-    pub(crate) fn value(&mut self) -> Result<Option<(Table, u64, Vec<u8>)>, StreamError> {
+    /// The next value of a checkpoint, unless none follows. `bound` is told how many bytes it takes
+    /// before it is unpacked.
+    pub(crate) fn value(
+        &mut self,
+        bound: impl FnOnce(u64) -> Result<(), StreamError>,
+    ) -> Result<Option<(Table, u64, Vec<u8>)>, StreamError> {
         let Some(stored) = self.piece(STORED_BYTES_MAX)? else { return Ok(None) };
         let (table, key) = said(&stored).ok_or(StreamError::Hash)?;
-        Ok(Some((table, key, Place::new(table, key, NUMBER).open(&stored)?)))
+        let place = Place::new(table, key, NUMBER);
+        let bytes = claimed(&stored).ok_or(StreamError::Hash)?;
+        if table == Table::Slabs && bytes != SLAB_BYTES as u64 {
+            return Err(place.damaged(PageDamage::Length).into());
+        }
+        bound(bytes.max(stored.len() as u64))?;
+        Ok(Some((table, key, place.open(&stored)?)))
     }
 
     /// Holds all that was read against the hash that it ends with.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use jungle_db::{Builder, Jungle};
 
-pub use self::options::{CHECKPOINT_EVERY, OpenOptions, SEGMENT_BYTES};
+pub use self::options::{CHECKPOINT_EVERY, OpenOptions, SEGMENT_BYTES, STREAM_BYTES_MAX};
 pub use self::report::OpenReport;
 pub use self::spill::{Spill, Spilling};
 use crate::checkpoint::{Checkpoints, LoadError, load};

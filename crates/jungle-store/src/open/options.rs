@@ -15,6 +15,10 @@ pub const SEGMENT_BYTES: u64 = 16 << 20;
 /// take about 50 ms to read again.
 pub const CHECKPOINT_EVERY: u64 = 1 << 20;
 
+/// How many bytes a stream may unpack to that a backup is taken from, unless something else is set:
+/// 1 TiB.
+pub const STREAM_BYTES_MAX: u64 = 1 << 40;
+
 /// How a folder is opened.
 ///
 /// ```
@@ -41,6 +45,7 @@ pub struct OpenOptions {
     pub(super) read_only: bool,
     pub(super) beside_a_writer: bool,
     pub(super) checked: bool,
+    pub(crate) stream_bytes_max: u64,
     pub(crate) progress: Progress,
 }
 
@@ -87,6 +92,7 @@ impl OpenOptions {
             read_only: false,
             beside_a_writer: false,
             checked: false,
+            stream_bytes_max: STREAM_BYTES_MAX,
             progress: Progress::default(),
         }
     }
@@ -288,6 +294,37 @@ impl OpenOptions {
     /// ```
     pub fn progress(mut self, progress: Progress) -> Self {
         self.progress = progress;
+        self
+    }
+
+    /// How many bytes a stream may unpack to that [`take_backup`](OpenOptions::take_backup) takes:
+    /// the values of its checkpoint, and the files of its log, with the zeros at their ends. The
+    /// stream says how long these are, so without a limit a few bytes could take all of a disk.
+    /// [`STREAM_BYTES_MAX`] is the usual. Whatever the limit is, segments of which next to nothing
+    /// came but how long they are, are [refused](crate::StreamError::Zeros) early.
+    ///
+    /// ```
+    /// use jungle_db::Revision;
+    /// use jungle_store::{BackupError, BackupProgress, OpenOptions, Progress, Store, StreamError};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-stream-most-{}", std::process::id()));
+    /// let store = Store::open(dir.join("data"))?;
+    /// store.create_tree("board")?;
+    /// let mut stream = Vec::new();
+    /// store.write_backup(Revision::new(0), &mut stream, Progress::default())?;
+    /// let take = |options: OpenOptions| {
+    ///     let progress = BackupProgress::default();
+    ///     options.take_backup(dir.join("copy"), progress, |_| Ok(stream.as_slice()))
+    /// };
+    /// // The log has more than a hundred thousand zeros ahead.
+    /// let refused = take(OpenOptions::new().stream_bytes_max(100_000));
+    /// assert!(matches!(refused, Err(BackupError::Stream(StreamError::TooMuch { .. }))));
+    /// assert_eq!(take(OpenOptions::new())?.revision, store.revision());
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stream_bytes_max(mut self, bytes: u64) -> Self {
+        self.stream_bytes_max = bytes;
         self
     }
 

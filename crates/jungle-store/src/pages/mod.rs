@@ -29,7 +29,7 @@ pub use engine::{CACHE_BYTES, EnginePages, PagesOptions};
 pub(crate) use engine::{DAMAGED, FILES, keep_damaged, remove, remove_damaged};
 pub use error::{PageDamage, PagesError};
 pub use value::VALUE_BYTES_MAX;
-pub(crate) use value::{Place, STORED_BYTES_MAX, said};
+pub(crate) use value::{Place, STORED_BYTES_MAX, claimed, said};
 
 /// What a value belongs to. A key means something within its table only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

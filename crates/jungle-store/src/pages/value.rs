@@ -49,6 +49,11 @@ pub(crate) fn said(stored: &[u8]) -> Option<(Table, u64)> {
     Some((table, u64::from_le_bytes(*stored.get(8..)?.first_chunk()?)))
 }
 
+/// How many bytes a stored value says that it unpacks to.
+pub(crate) fn claimed(stored: &[u8]) -> Option<u64> {
+    Some(u64::from(u32::from_le_bytes(*stored.get(4..)?.first_chunk()?)))
+}
+
 impl Place {
     pub(crate) fn new(table: Table, key: u64, number: u64) -> Place {
         Place { table: (table as u8, table.name()), key, number }

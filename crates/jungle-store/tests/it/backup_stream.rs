@@ -129,6 +129,79 @@ fn what_cannot_be_asked_for_is_told_and_nothing_is_there() {
     assert!(opened.is_ok_and(|copy| copy.revision().number() == 0));
 }
 
+fn take_at_most(most: u64, copy: &Folder, stream: &[u8]) -> Result<BackupReport, BackupError> {
+    let options = OpenOptions::new().stream_bytes_max(most);
+    options.take_backup(copy.path(), BackupProgress::default(), |_| Ok(stream))
+}
+
+#[track_caller]
+fn check_too_much(taken: &Result<BackupReport, BackupError>) {
+    let is_expected = matches!(taken, Err(BackupError::Stream(StreamError::TooMuch { .. })));
+    assert!(is_expected, "{taken:?}");
+}
+
+/// The stream, which says that the copy gets nothing.
+fn understated(mut stream: Vec<u8>) -> Vec<u8> {
+    stream[20..28].fill(0);
+    stream
+}
+
+#[test]
+fn a_stream_that_unpacks_to_too_much_leaves_nothing_where_nothing_was() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = open(&folder);
+    every_kind_of_commit(&store);
+    let stream = written(&store, Revision::new(0)).unwrap();
+    let nothing_is_there = || {
+        let segments = std::fs::read_dir(copy.path().join("log")).unwrap().count();
+        assert_eq!((segments, copy.path().join("pages").exists()), (0, false));
+    };
+    // It is refused by what it says, or, where it says nothing, by what comes.
+    for stream in [&stream, &understated(stream.clone())] {
+        check_too_much(&take_at_most(1_000, &copy, stream));
+        nothing_is_there();
+    }
+    // A limit that is enough for all the files is enough.
+    let bytes = store.disk_usage().unwrap().log_bytes;
+    check_too_much(&take_at_most(bytes - 1, &copy, &stream));
+    nothing_is_there();
+    assert_eq!(take_at_most(bytes, &copy, &stream).unwrap().revision, store.revision());
+    check(&store, &copy);
+}
+
+#[test]
+fn a_checkpoint_that_unpacks_to_too_much_leaves_nothing() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = open(&folder);
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(3)).unwrap();
+    (0..100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    store.checkpoint().unwrap();
+    // A slab has 65,536 bytes, however few come.
+    let stream = understated(written(&store, Revision::new(0)).unwrap());
+    check_too_much(&take_at_most(100_000, &copy, &stream));
+    assert!(!copy.path().join("pages").exists());
+    take(&store, &copy).unwrap();
+    check(&store, &copy);
+}
+
+#[test]
+fn what_a_copy_had_stays_when_what_is_new_is_too_much() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = open(&folder);
+    let tree = store.create_tree("t").unwrap();
+    let had = take(&store, &copy).unwrap().revision;
+    (0..100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    let stream = understated(written(&store, had).unwrap());
+    check_too_much(&take_at_most(1_000, &copy, &stream));
+    let opened = OpenOptions::new().read_only().open(copy.path()).unwrap();
+    assert!((had..store.revision()).contains(&opened.revision()));
+    assert!(!opened.report().was_closed);
+    drop(opened);
+    assert_eq!(take(&store, &copy).unwrap().revision, store.revision());
+    check(&store, &copy);
+}
+
 /// Whatever becomes of a stream on its way: it is told, what a copy had is there, and the next one
 /// completes it.
 #[cfg(feature = "sim")]
