@@ -122,7 +122,9 @@ impl OpenOptions {
     /// [`backup`](Store::backup) makes a copy: a new one, which is made when it is not there, or a
     /// copy of the same Jungle, which gets what is new. `ask` is told which revision that has, 0
     /// when it has none, and gives the stream; if it gives none, nothing is made where nothing was.
-    /// A first copy is opened by these options, to check it.
+    /// A first copy is opened by these options, to check it, as [`checked`](OpenOptions::checked):
+    /// who has changed a stream can have put its checksums right. What completes a copy is held
+    /// against its checksums only.
     ///
     /// ```
     /// use jungle_store::{BackupProgress, OpenOptions, Progress, Store};
@@ -189,7 +191,7 @@ impl OpenOptions {
                 let _ = target.clear();
             }
         })?;
-        target.end(&to, copied, newest, self.progress(checking))
+        target.end(&to, copied, newest, self.checked().progress(checking))
     }
 }
 
@@ -208,9 +210,15 @@ fn take(
     // Nothing is written of what says itself that it is too much.
     bound.check(total)?;
     let mut done = Done { tell, bytes: 0, total };
-    take_values(&mut input, &mut bound, target, to, &mut done)?;
+    let values = take_values(&mut input, &mut bound, target, to, &mut done)?;
     let coming = Coming { input: &mut input, bound: &mut bound };
-    Ok((newest, target.copy(coming, u64::MAX, &mut done)?))
+    let copied = target.copy(coming, u64::MAX, &mut done)?;
+    if values > 0 && !begins_late(&segments(&**to)?) {
+        // Nobody sends a checkpoint with all of the log: it is made up, and not needed.
+        pages::remove(&**to)?;
+        to.sync_folder("").map_err(doing("sync", "the folder"))?;
+    }
+    Ok((newest, copied))
 }
 
 /// Would it have filled the disk?
@@ -233,37 +241,39 @@ fn created(folder: &Path) -> Result<Arc<FolderDisk>, IoError> {
     disk.map_err(doing("create", &folder.to_string_lossy()))
 }
 
-/// Puts the checkpoint there that comes in front of the log, if one does. A copy that has something
-/// needs none: it goes on by the log, or is of another Jungle.
+/// Puts the checkpoint there that comes in front of the log, if one does; tells how many values it
+/// has. A copy that has something needs none: it goes on by the log, or is of another Jungle.
 fn take_values(
     input: &mut Input<impl Read>,
     bound: &mut Bound,
     target: &Target<'_>,
     to: &Arc<dyn Disk>,
     done: &mut Done,
-) -> Result<(), BackupError> {
+) -> Result<u64, BackupError> {
     if target.had.is_some() {
         while let Some((_, _, bytes)) = input.value(|bytes| bound.add(bytes))? {
             done.go_on()?;
             done.add(bytes.len() as u64);
         }
-        return Ok(());
+        return Ok(0);
     }
     pages::remove(&**to)?;
     let mut next = input.value(|bytes| bound.add(bytes))?;
     if next.is_none() {
-        return Ok(());
+        return Ok(0);
     }
     let copy = EnginePages::open(Arc::clone(to), PagesOptions::default())?;
     let mut writing = copy.begin()?;
+    let mut values = 0;
     while let Some((table, key, bytes)) = next {
         done.go_on()?;
         writing.put(table, key, &bytes)?;
         done.add(bytes.len() as u64);
+        values += 1;
         next = input.value(|bytes| bound.add(bytes))?;
     }
     writing.commit()?;
-    Ok(())
+    Ok(values)
 }
 
 /// The segments that come, up to the end of all, which is held against its hash.

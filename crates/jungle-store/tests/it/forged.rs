@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jungle_db::{Retention, Revision};
 use jungle_store::disk::sim::SimDisk;
 use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
-use jungle_store::{OpenOptions, Progress, Store};
+use jungle_store::{BackupError, BackupProgress, OpenOptions, Progress, Store};
 use jungle_testkit::{Rng, for_each_seed};
 
 use crate::support::every_kind_of_commit;
@@ -99,6 +100,36 @@ fn a_forged_checkpoint_is_told_by_verify_and_survey() {
         }
         // For writing, too.
         drop(options().open_on(Arc::new(disk.clone())));
+    });
+}
+
+/// What a stream brings is forged as easily. What is taken is no worse than what is opened as
+/// checked.
+#[test]
+fn a_forged_checkpoint_that_a_stream_brings_is_looked_at() {
+    let disk = SimDisk::new();
+    let store = options().segment_bytes(300).open_on(Arc::new(disk.clone())).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(3)).unwrap();
+    (0..100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    store.checkpoint().unwrap();
+    drop(tree);
+    store.close().unwrap();
+    let files = disk.files();
+    for_each_seed(100, |rng| {
+        let store = options().read_only().open_on(Arc::new(forged(&files, rng)));
+        let Ok(store) = store else { return };
+        let mut stream = Vec::new();
+        store.write_backup(Revision::new(0), &mut stream, Progress::default()).unwrap();
+        let (copy, progress) = (SimDisk::new(), BackupProgress::default());
+        let to = Arc::new(copy.clone());
+        let taken = options().take_backup_on(to, progress, |_| Ok(stream.as_slice()));
+        match taken {
+            Ok(_) => {
+                options().read_only().checked().open_on(Arc::new(copy)).unwrap();
+            }
+            Err(error) => assert!(matches!(error, BackupError::Target(_)), "{error}"),
+        }
     });
 }
 
