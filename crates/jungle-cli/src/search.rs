@@ -3,7 +3,7 @@
 use std::ops::ControlFlow::{Break, Continue};
 
 use jungle_tree::{Key, Path, Snapshot};
-use jungle_words::{Expr, Found};
+use jungle_words::{Expr, Found, Part};
 
 use crate::failure::{Failure, failed};
 use crate::interrupt;
@@ -31,7 +31,7 @@ pub(crate) fn search(
         Break(()) => Err(interrupt::given_up()),
     };
     let candidates = match found {
-        Some(found) => expr.candidates(&found.tree, &found.snapshot).map_err(failed)?,
+        Some(found) => expr.candidates(&found.tree, &found.snapshot, Part::ALL).map_err(failed)?,
         None => None,
     };
     if let Some(candidates) = candidates {

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! - [`Expr`]: what must be true of a node; [`create_index`]: the indexes that it,
-//!   and [`with_attribute`], are looked up in.
+//!   and [`with_attribute`], are looked up in; [`Part`]: how much of what is found.
 //! - [`find`]: a revision by number, tag, branch, steps back or time, and [`check_name`];
 //!   [`Info`], [`Tags`]: what is told of it; [`time`]: times as they are written.
 //! - [`keep`]: how much of a history is kept.
@@ -30,7 +30,7 @@ mod revision;
 pub mod time;
 
 pub use cause::with_causes;
-pub use expr::{Expr, HELP as EXPRESSION_HELP, ParseError, create_index, with_attribute};
+pub use expr::{Expr, HELP as EXPRESSION_HELP, ParseError, Part, create_index, with_attribute};
 pub use info::{Info, Tags};
 pub use revision::{
     FindError, Found, HELP as REVISION_HELP, NameError, check_name, find, find_or_newest,

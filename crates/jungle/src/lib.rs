@@ -58,8 +58,8 @@ pub use jungle_tree::{
     Node, PATH_TEXT_BYTES_MAX, POSITION_MAX, POSITION_MIN, ParsePathError, ParsePathReason, Path,
     Place, Position, Reading, Rebased, Renumbered, Renumbering, Resolution, Rule, RuleFunction,
     SLAB_BYTES, SavedImage, Signature, SlabError, SlabId, SlabSource, Snapshot as TreeSnapshot,
-    Split, Subtree, Tree, TreeReader, VALUE_BYTES_MAX, Value, ValueError, ValueRef, VersionId, Walk,
-    apply, copy_subtree, diff, diff_at, keys_to_skip, loading, merge, merge_again, rebase,
+    Split, Subtree, Tree, TreeReader, VALUE_BYTES_MAX, Value, ValueError, ValueRef, VersionId,
+    Walk, apply, copy_subtree, diff, diff_at, keys_to_skip, loading, merge, merge_again, rebase,
     rebase_onto, rebase_over, skip_positions,
 };
 pub use memory::Memory;

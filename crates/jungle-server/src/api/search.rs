@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
-use jungle::{Children, Key, KeyRef, Node, Path, Snapshot, Value};
-use jungle_words::{Expr, Found, with_attribute};
+use jungle::{Key, KeyRef, Node, Path, Value};
+use jungle_words::{Expr, Found, Part, with_attribute};
 use serde_json::Value as Json;
 
 use super::children::Page;
@@ -15,6 +15,10 @@ use crate::query::{self, Query};
 
 /// Nodes that are looked at in one call.
 const VISITS_MAX: u64 = 1_000_000;
+
+/// Where a page is not full of what indexes gave, they are asked for so many times as much: to ask
+/// costs something for each value, however little is wanted.
+const MORE: usize = 8;
 
 /// What must be true of a node.
 enum Wanted {
@@ -44,11 +48,15 @@ impl Wanted {
     }
 
     /// Where it may be met, where indexes tell that.
-    fn candidates(&self, Found { tree, snapshot }: &Found) -> Result<Option<Vec<Path>>, Problem> {
+    fn candidates(
+        &self,
+        Found { tree, snapshot }: &Found,
+        part: Part<'_>,
+    ) -> Result<Option<Vec<Path>>, Problem> {
         Ok(match self {
-            Wanted::Expr(expr) => expr.candidates(tree, snapshot)?,
-            Wanted::Has(key) => with_attribute(tree, snapshot, key, None)?,
-            Wanted::Equal(key, value) => with_attribute(tree, snapshot, key, Some(value))?,
+            Wanted::Expr(expr) => expr.candidates(tree, snapshot, part)?,
+            Wanted::Has(key) => with_attribute(tree, snapshot, key, None, part)?,
+            Wanted::Equal(key, value) => with_attribute(tree, snapshot, key, Some(value), part)?,
         })
     }
 
@@ -58,62 +66,6 @@ impl Wanted {
             Wanted::Has(key) => node.attribute(key).is_some(),
             Wanted::Equal(key, value) => node.attribute(key) == Some(value.as_ref()),
         }
-    }
-}
-
-/// A walk over a subtree in document order that can begin behind any node of it.
-struct Steps<'a> {
-    start: Option<Node<'a>>,
-    open: Vec<Children<'a>>,
-    keys: Vec<KeyRef<'a>>,
-}
-
-impl<'a> Steps<'a> {
-    fn new(node: Node<'a>) -> Steps<'a> {
-        Steps { start: Some(node), open: Vec::new(), keys: Vec::new() }
-    }
-
-    /// Behind the node at `path`; what is below it comes next.
-    fn behind(mut node: Node<'a>, path: &'a [Key]) -> Steps<'a> {
-        let mut steps = Steps { start: None, open: Vec::new(), keys: Vec::new() };
-        for key in path {
-            let mut children = node.children_from(key);
-            let Some(child) = node.child(key) else {
-                steps.open.push(children);
-                return steps;
-            };
-            children.next();
-            steps.open.push(children);
-            steps.keys.push(key.as_ref());
-            node = child;
-        }
-        steps.open.push(node.children());
-        steps
-    }
-
-    fn next(&mut self) -> Option<Node<'a>> {
-        if let Some(node) = self.start.take() {
-            self.open.push(node.children());
-            return Some(node);
-        }
-        loop {
-            match self.open.last_mut()?.next() {
-                Some((key, node)) => {
-                    self.keys.truncate(self.open.len() - 1);
-                    self.keys.push(key);
-                    self.open.push(node.children());
-                    return Some(node);
-                }
-                None => {
-                    self.open.pop();
-                    self.keys.truncate(self.open.len().saturating_sub(1));
-                }
-            }
-        }
-    }
-
-    fn path(&self, above: &Path) -> Path {
-        above.iter().cloned().chain(self.keys.iter().map(|key| key.to_key())).collect()
     }
 }
 
@@ -138,17 +90,12 @@ pub(crate) async fn search(
         return Ok(unchanged);
     }
     let find = move || {
-        let snapshot = &version.snapshot;
+        let mut search = Search::new(&version, &path, &wanted, (after, limit));
         // An index is of all of the tree: how much is in it, and how long that takes, tells of it.
-        let candidates = match view.is_whole() {
-            true => wanted.candidates(&version)?,
-            false => None,
-        };
-        let found = match candidates {
-            Some(candidates) => look_up(snapshot, &path, after, &wanted, limit, candidates)?,
-            None => find(snapshot, &path, after.as_ref(), &wanted, limit)?,
-        };
-        Ok((found, self::edition(&version, &view)))
+        if !view.is_whole() || !search.look_up()? {
+            search.walk()?;
+        }
+        Ok((search.told(), self::edition(&version, &view)))
     };
     let (found, still) = app.in_line(find).await?;
     if still != edition {
@@ -172,60 +119,92 @@ fn edition(Found { tree, snapshot }: &Found, view: &View) -> String {
     format!("{revision}.{}", &hasher.finalize().to_hex()[..16])
 }
 
-/// Looks at those nodes only; they are in document order.
-fn look_up(
-    snapshot: &Snapshot,
-    path: &Path,
-    after: Option<Path>,
-    wanted: &Wanted,
+/// A page that is being made.
+struct Search<'s> {
+    version: &'s Found,
+    path: &'s Path,
+    wanted: &'s Wanted,
     limit: usize,
-    candidates: Vec<Path>,
-) -> Result<String, Problem> {
-    let (mut page, mut visited, mut next) = (Page::new(limit), 0, Json::Null);
-    let is_behind = |it: &Path| after.as_ref().is_none_or(|after| it > after);
-    let is_asked = |it: &Path| it.starts_with(path) && is_behind(it);
-    for candidate in candidates.into_iter().filter(is_asked) {
-        visited += 1;
-        let node = snapshot.root().at(&candidate)?;
-        if wanted.is_met(node, candidate.last().map(Key::as_ref)) {
-            page.push(&candidate, node);
-        }
-        if page.is_full() {
-            next = candidate.to_string().into();
-            break;
-        }
-    }
-    Ok(told(snapshot, page, visited, &next))
+    page: Page,
+    visited: u64,
+    /// What was looked at last of what indexes gave, or on the page before.
+    last: Option<Path>,
+    /// Behind which the next page begins, if there is one.
+    next: Json,
 }
 
-fn find(
-    snapshot: &Snapshot,
-    path: &Path,
-    after: Option<&Path>,
-    wanted: &Wanted,
-    limit: usize,
-) -> Result<String, Problem> {
-    let node = snapshot.root().at(path)?;
-    let mut steps = match after {
-        Some(after) => Steps::behind(node, &after[path.depth()..]),
-        None => Steps::new(node),
-    };
-    let (mut page, mut visited, mut next) = (Page::new(limit), 0, Json::Null);
-    while let Some(node) = steps.next() {
-        visited += 1;
-        let key = steps.keys.last().copied().or_else(|| path.last().map(Key::as_ref));
-        if wanted.is_met(node, key) {
-            page.push(&steps.path(path), node);
-        }
-        if page.is_full() || visited == VISITS_MAX {
-            next = steps.path(path).to_string().into();
-            break;
+impl<'s> Search<'s> {
+    fn new(
+        version: &'s Found,
+        path: &'s Path,
+        wanted: &'s Wanted,
+        (after, limit): (Option<Path>, usize),
+    ) -> Search<'s> {
+        let (page, next) = (Page::new(limit), Json::Null);
+        Search { version, path, wanted, limit, page, visited: 0, last: after, next }
+    }
+
+    /// Looks where indexes say, for as long as they do. Is the page made then?
+    fn look_up(&mut self) -> Result<bool, Problem> {
+        let (Found { snapshot, .. }, path) = (self.version, self.path);
+        let mut count_max = self.limit;
+        loop {
+            let behind = self.last.as_ref().map(|last| &last[path.depth()..]);
+            let part = Part { within: path, behind, count_max };
+            let Some(candidates) = self.wanted.candidates(self.version, part)? else {
+                return Ok(false);
+            };
+            let are_all = candidates.len() < count_max;
+            for candidate in candidates {
+                let node = snapshot.root().at(&candidate)?;
+                let key = candidate.last().map(Key::as_ref);
+                if self.look(node, key, || candidate.clone()) {
+                    return Ok(true);
+                }
+                self.last = Some(candidate);
+            }
+            if are_all {
+                return Ok(true);
+            }
+            count_max = count_max.saturating_mul(MORE);
         }
     }
-    Ok(told(snapshot, page, visited, &next))
-}
 
-fn told(snapshot: &Snapshot, page: Page, visited: u64, next: &Json) -> String {
-    let (revision, matches) = (snapshot.revision(), page.end());
-    format!(r#"{{"revision":{revision},"matches":{matches},"visited":{visited},"next":{next}}}"#)
+    /// Looks at all nodes, one after the other, from where it is.
+    fn walk(&mut self) -> Result<(), Problem> {
+        let (Found { snapshot, .. }, path) = (self.version, self.path);
+        let node = snapshot.root().at(path)?;
+        let mut walk = match &self.last {
+            Some(last) => node.walk_behind(&last[path.depth()..]),
+            None => node.walk(),
+        };
+        while let Some(node) = walk.next() {
+            let key = walk.key().or_else(|| path.last().map(Key::as_ref));
+            if self.look(node, key, || path.iter().cloned().chain(walk.path()).collect()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at a node. Does the page end there?
+    fn look(&mut self, node: Node<'_>, key: Option<KeyRef<'_>>, path: impl Fn() -> Path) -> bool {
+        self.visited += 1;
+        if self.wanted.is_met(node, key) {
+            self.page.push(&path(), node);
+        }
+        let is_over = self.page.is_full() || self.visited == VISITS_MAX;
+        if is_over {
+            self.next = path().to_string().into();
+        }
+        is_over
+    }
+
+    fn told(self) -> String {
+        let Search { version, page, visited, next, .. } = self;
+        let (revision, matches) = (version.snapshot.revision(), page.end());
+        format!(
+            r#"{{"revision":{revision},"matches":{matches},"visited":{visited},"next":{next}}}"#
+        )
+    }
 }

@@ -242,6 +242,35 @@ fn search_by_an_index_finds_the_same() {
 }
 
 #[test]
+fn pages_by_an_index_are_all_of_a_search_while_others_commit() {
+    let served = with_children(300);
+    served.post("/api/v1/trees/t/indexes", r#"{"key":"i"}"#).expect(201);
+    let revision = served.get("/api/v1/trees/t").json()["revision"].clone();
+    let found = |query: &str| {
+        let address = format!("/api/v1/trees/t/search?at={revision}&{query}");
+        served.get(&address).expect(200)
+    };
+    let edits = r#"{"edits":[{"op":"append","attributes":{"i":7}},
+        {"op":"put","path":"/299","attribute":"i","value":-1}]}"#;
+    for query in ["where=i+%3E%3D+0", "where=i+%3D+7", "attribute=i", "path=/5&attribute=i"] {
+        let all = found(&format!("{query}&limit=1000"));
+        let (mut after, mut matches) = (String::new(), Vec::new());
+        loop {
+            let page = found(&format!("{query}&limit=40{after}"));
+            // All that the index has fit, so nothing else is looked at, and nothing twice.
+            let more = page["matches"].as_array().unwrap();
+            assert_eq!(page["visited"], more.len(), "{query}");
+            matches.extend(more.clone());
+            let Some(next) = page["next"].as_str() else { break };
+            after = format!("&after={next}");
+            served.post("/api/v1/trees/t/commits", edits).expect(200);
+            served.get("/api/v1/trees/t/search?attribute=i&limit=1").expect(200);
+        }
+        assert!(Json::from(matches) == all["matches"], "{query}");
+    }
+}
+
+#[test]
 fn search_goes_on_below_what_it_found() {
     let served = Served::memory().tree("t");
     let document = r#"{"a":{"x":1,"b":{"x":2,"c":{"x":3}}},"d":{"x":4}}"#;

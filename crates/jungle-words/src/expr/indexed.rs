@@ -9,12 +9,49 @@ use std::collections::Bound;
 
 use jungle_db::{IndexError, Snapshot, TreeHandle};
 use jungle_json::VALUE_KEY;
-use jungle_tree::{AttributeIndex, EditError, Key, Path, Value};
+use jungle_tree::{AttributeIndex, EditError, HitsEntry, Key, Path, Value};
 
 use super::{Expr, Field, Literal, Term, Test};
 
-/// With more nodes to look at than this, a walk over all is as good.
-const CANDIDATES_MAX: usize = 100_000;
+/// With more to look at than this, a walk over all is as good: values of indexes, and for each of
+/// them the nodes that have it, and the ones above those.
+const LOOKED_MAX: usize = 400_000;
+
+/// Which of the nodes that are found are wanted.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// use jungle_tree::Key;
+/// use jungle_words::{Part, with_attribute};
+/// let tree = Jungle::new()?.create_tree("posts")?;
+/// tree.create_index("stars")?;
+/// for _ in 0..5 {
+///     tree.update(|tx| {
+///         let post = tx.append(&[])?;
+///         tx.put_attribute(&[post], "stars", 3)
+///     })?;
+/// }
+/// let newest = tree.snapshot();
+/// let behind = [Key::from(1)];
+/// let page = Part { behind: Some(&behind), count_max: 2, ..Part::ALL };
+/// let found = with_attribute(&tree, &newest, "stars", None, page)?.expect("it is indexed");
+/// assert_eq!(found, [[2].into(), [3].into()]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'p> {
+    /// Those at this path and below.
+    pub within: &'p [Key],
+    /// Of these, those behind the node at this path from `within` on, where another part ended.
+    pub behind: Option<&'p [Key]>,
+    /// Of these, the first so many.
+    pub count_max: usize,
+}
+
+impl Part<'_> {
+    /// All of them.
+    pub const ALL: Part<'static> = Part { within: &[], behind: None, count_max: usize::MAX };
+}
 
 /// Makes the indexes that expressions about a member need: that of its key, and that of
 /// [`VALUE_KEY`] if there is none.
@@ -37,16 +74,21 @@ pub fn create_index(tree: &TreeHandle, key: &str) -> Result<(), IndexError> {
     }
 }
 
-/// The paths of all nodes of a version with an attribute of this key, and of this value if one is
+/// The paths of the nodes of a version with an attribute of this key, and of this value if one is
 /// given, in document order, where the tree has an index of it that tells. `None` where all nodes
-/// are to be looked at: there is no such index, or it has more than 100,000 of them.
+/// are to be looked at: there is no such index, or there is too much in it to look at (400,000
+/// values, nodes that have one, and nodes above those).
 ///
 /// # Errors
 /// When there is no room for the index.
 ///
+/// # Cost
+/// What the index has from the beginning of the part to its end, and a step for each value; where
+/// there are many of them, a few times that.
+///
 /// ```
 /// use jungle_db::Jungle;
-/// use jungle_words::with_attribute;
+/// use jungle_words::{Part, with_attribute};
 /// let tree = Jungle::new()?.create_tree("posts")?;
 /// tree.create_index("stars")?;
 /// for stars in [5, 3, 5] {
@@ -56,9 +98,9 @@ pub fn create_index(tree: &TreeHandle, key: &str) -> Result<(), IndexError> {
 ///     })?;
 /// }
 /// let newest = tree.snapshot();
-/// let fives = with_attribute(&tree, &newest, "stars", Some(&5.into()))?.expect("it is indexed");
-/// assert_eq!(fives, [[0].into(), [2].into()]);
-/// assert!(with_attribute(&tree, &newest, "title", None)?.is_none());
+/// let fives = with_attribute(&tree, &newest, "stars", Some(&5.into()), Part::ALL)?;
+/// assert_eq!(fives.expect("it is indexed"), [[0].into(), [2].into()]);
+/// assert!(with_attribute(&tree, &newest, "title", None, Part::ALL)?.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn with_attribute(
@@ -66,39 +108,43 @@ pub fn with_attribute(
     of: &Snapshot,
     key: &str,
     value: Option<&Value>,
+    part: Part<'_>,
 ) -> Result<Option<Vec<Path>>, EditError> {
     let Some(index) = tree.index(key, of)? else {
         return Ok(None);
     };
-    let most = CANDIDATES_MAX + 1;
-    let mut found: Vec<Path> = match value {
-        Some(value) => index.find(value.as_ref()).take(most).collect(),
-        None => index.range(..).take(most).collect(),
+    let range = match value {
+        Some(value) => (Bound::Included(value.clone()), Bound::Included(value.clone())),
+        None => (Bound::Unbounded, Bound::Unbounded),
     };
-    found.sort_unstable();
-    Ok((found.len() < most).then_some(found))
+    let mut gathered = Gathered::new(part);
+    let is_all = gathered.add(&index, &range, |entry| entry.is_hit());
+    Ok(is_all.then(|| gathered.finish()))
 }
 
 impl Expr {
-    /// The paths of all nodes of a version for which it may be true, in document order, where the
+    /// The paths of the nodes of a version for which it may be true, in document order, where the
     /// indexes of the tree tell: each is to be looked at by [`Expr::is_true`]. `None` where all
     /// nodes are to be looked at.
     ///
     /// # Errors
     /// When there is no room for an index.
     ///
+    /// # Cost
+    /// That of [`with_attribute`], for the values that the expression leaves.
+    ///
     /// ```
     /// use jungle_db::Jungle;
-    /// use jungle_words::Expr;
+    /// use jungle_words::{Expr, Part};
     /// let tree = Jungle::new()?.create_tree("posts")?;
     /// tree.update(|tx| {
     ///     let post = tx.append(&[])?;
     ///     tx.put_attribute(&[post], "stars", 5)
     /// })?;
     /// let expr = Expr::parse("stars > 3 and not exists hidden")?;
-    /// assert!(expr.candidates(&tree, &tree.snapshot())?.is_none());
+    /// assert!(expr.candidates(&tree, &tree.snapshot(), Part::ALL)?.is_none());
     /// jungle_words::create_index(&tree, "stars")?;
-    /// let found = expr.candidates(&tree, &tree.snapshot())?.unwrap();
+    /// let found = expr.candidates(&tree, &tree.snapshot(), Part::ALL)?.unwrap();
     /// assert_eq!(found, ["/0".parse()?]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -106,19 +152,104 @@ impl Expr {
         &self,
         tree: &TreeHandle,
         of: &Snapshot,
+        part: Part<'_>,
     ) -> Result<Option<Vec<Path>>, EditError> {
+        Ok(self.gathered(tree, of, part)?.map(Gathered::finish))
+    }
+
+    pub(super) fn gathered<'p>(
+        &self,
+        tree: &TreeHandle,
+        of: &Snapshot,
+        part: Part<'p>,
+    ) -> Result<Option<Gathered<'p>>, EditError> {
         let Some(plan) = plan(&self.0, &tree.list_indexes()) else {
             return Ok(None);
         };
-        let (mut found, mut looked) = (Vec::new(), 0);
+        let mut gathered = Gathered::new(part);
         for lookup in plan.lookups {
-            if !lookup.run(tree, of, &mut found, &mut looked)? {
+            if !lookup.run(tree, of, &mut gathered)? {
                 return Ok(None);
             }
         }
-        found.sort_unstable();
-        found.dedup();
-        Ok(Some(found))
+        Ok(Some(gathered))
+    }
+}
+
+/// What was found so far.
+pub(super) struct Gathered<'p> {
+    part: Part<'p>,
+    found: Vec<Path>,
+    /// How many there are when it is looked next which of them are wanted.
+    sort_at: usize,
+    /// There are enough in front of this, or at it.
+    end: Option<Path>,
+    /// Values of indexes, and what they have for each, that were looked at.
+    pub(super) looked: usize,
+}
+
+impl<'p> Gathered<'p> {
+    fn new(part: Part<'p>) -> Gathered<'p> {
+        Gathered { part, found: Vec::new(), sort_at: part.count_max, end: None, looked: 0 }
+    }
+
+    /// Adds those nodes for which `is_found` says so of what the index has of them; says if it was
+    /// all of it that was looked at, and not too much.
+    fn add(
+        &mut self,
+        index: &AttributeIndex,
+        range: &Range,
+        is_found: impl Fn(HitsEntry<'_>) -> bool,
+    ) -> bool {
+        for hits in index.values(range.clone()) {
+            if !self.look() {
+                return false;
+            }
+            let mut walk = hits.walk(self.part.within, self.part.behind);
+            while let Some(entry) = walk.next() {
+                if !self.look() {
+                    return false;
+                }
+                // What follows of this value is still further behind.
+                if self.end.as_ref().is_some_and(|end| !walk.is_before(end)) {
+                    break;
+                }
+                if is_found(entry) {
+                    self.push(walk.path());
+                }
+            }
+        }
+        true
+    }
+
+    fn look(&mut self) -> bool {
+        self.looked += 1;
+        self.looked <= LOOKED_MAX
+    }
+
+    fn push(&mut self, path: Path) {
+        self.found.push(path);
+        if self.found.len() >= self.sort_at {
+            self.keep_first();
+        }
+    }
+
+    /// Keeps as many as are wanted. To sort each time that one is added would cost too much.
+    fn keep_first(&mut self) {
+        let most = self.part.count_max;
+        self.found.sort_unstable();
+        self.found.dedup();
+        if self.found.len() >= most {
+            self.found.truncate(most);
+            self.end = self.found.last().cloned();
+        }
+        self.sort_at = self.found.len().saturating_add(most);
+    }
+
+    /// The first of what was found, in document order.
+    pub(super) fn finish(mut self) -> Vec<Path> {
+        self.keep_first();
+        self.found
     }
 }
 
@@ -173,37 +304,22 @@ fn plan<'e>(term: &'e Term, indexes: &[impl AsRef<str>]) -> Option<Plan<'e>> {
 }
 
 impl Lookup<'_> {
-    /// Adds what it finds; says if that is few enough.
+    /// Adds what it finds; says if all that there is was looked at.
     fn run(
         self,
         tree: &TreeHandle,
         of: &Snapshot,
-        found: &mut Vec<Path>,
-        looked: &mut usize,
+        gathered: &mut Gathered<'_>,
     ) -> Result<bool, EditError> {
         let Lookup { member, name, ranges } = self;
         // They may have been dropped since.
         let (Some(own), Some(values)) = (tree.index(name, of)?, tree.index(VALUE_KEY, of)?) else {
             return Ok(false);
         };
-        let mut add =
-            |index: &AttributeIndex, range: &Range, node: fn(Path, &Key) -> Option<Path>| {
-                for path in index.range(range.clone()) {
-                    *looked += 1;
-                    if *looked > CANDIDATES_MAX {
-                        return false;
-                    }
-                    found.extend(node(path, member));
-                }
-                true
-            };
-        let parent = |path: Path, member: &Key| {
-            let (last, parent) = path.split_last()?;
-            (last == member).then(|| Path::from(parent))
-        };
-        Ok(ranges
-            .iter()
-            .all(|range| add(&own, range, |path, _| Some(path)) && add(&values, range, parent)))
+        Ok(ranges.iter().all(|range| {
+            gathered.add(&own, range, |entry| entry.is_hit())
+                && gathered.add(&values, range, |entry| entry.is_child_hit(member))
+        }))
     }
 }
 

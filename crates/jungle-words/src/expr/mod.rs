@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use jungle_json::VALUE_KEY;
 use jungle_tree::{Key, KeyRef, Node, ValueRef};
 
-pub use indexed::{create_index, with_attribute};
+pub use indexed::{Part, create_index, with_attribute};
 pub use parse::ParseError;
 
 /// What help says about expressions.

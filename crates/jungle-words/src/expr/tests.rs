@@ -201,7 +201,8 @@ fn indexes_find_what_a_walk_finds() {
         for _ in 0..20 {
             let text = random_expr(rng, 2);
             let expr = Expr::parse(&text).unwrap();
-            let Some(candidates) = expr.candidates(&tree, &version).unwrap() else { continue };
+            let candidates = expr.candidates(&tree, &version, Part::ALL).unwrap();
+            let Some(candidates) = candidates else { continue };
             planned += 1;
             let (mut walk, mut walked) = (version.root().walk(), Vec::new());
             while let Some(node) = walk.next() {
@@ -231,7 +232,8 @@ fn long_text_is_found_where_its_order_ends_within_a_character() {
     for sign in [">", ">="] {
         let expr = Expr::parse(&format!("a {sign} {begin}z")).unwrap();
         assert!(expr.is_true(version.root(), None));
-        assert_eq!(expr.candidates(&tree, &version).unwrap().unwrap(), [Path::root()]);
+        let found = expr.candidates(&tree, &version, Part::ALL).unwrap();
+        assert_eq!(found.unwrap(), [Path::root()]);
     }
 }
 
@@ -259,7 +261,115 @@ fn the_narrowest_index_is_used() {
         ("not b < 10", None),
         ("b ~ 99", Some(1_000)),
     ] {
-        let found = Expr::parse(text).unwrap().candidates(&tree, &tree.snapshot()).unwrap();
+        let expr = Expr::parse(text).unwrap();
+        let found = expr.candidates(&tree, &tree.snapshot(), Part::ALL).unwrap();
         assert_eq!(found.map(|found| found.len()), count, "{text}");
     }
+}
+
+#[test]
+fn parts_are_all_that_there_is_while_others_commit() {
+    let mut parts = 0;
+    for_each_seed(100, |rng| {
+        let tree = random_tree(rng);
+        for key in ["a", "b"] {
+            create_index(&tree, key).unwrap();
+        }
+        let version = tree.snapshot();
+        for _ in 0..10 {
+            let text = random_expr(rng, 2);
+            let expr = Expr::parse(&text).unwrap();
+            let find = |part: Part<'_>| expr.candidates(&tree, &version, part).unwrap();
+            let Some(all) = find(Part::ALL) else { continue };
+            let is_below = rng.chance(1, 3) && !all.is_empty();
+            let within = if is_below { rng.pick(&all).clone() } else { Path::root() };
+            let (count_max, mut found) = (1 + rng.index(4), Vec::<Path>::new());
+            loop {
+                let behind = found.last().map(|last| last[within.depth()..].to_vec());
+                let part = Part { within: &within, behind: behind.as_deref(), count_max };
+                let next = find(part).unwrap();
+                parts += 1;
+                assert!(next.len() <= count_max, "{text}");
+                let is_last = next.len() < count_max;
+                found.extend(next);
+                if is_last {
+                    break;
+                }
+                commit(&tree, &expr);
+            }
+            let expected: Vec<Path> =
+                all.into_iter().filter(|path| path.starts_with(&within)).collect();
+            assert_eq!(found, expected, "{text} within {within}");
+        }
+    });
+    assert!(parts > 500, "{parts}");
+}
+
+/// A node more, and another value at the root; the indexes follow.
+fn commit(tree: &TreeHandle, expr: &Expr) {
+    tree.update(|tx| {
+        let key = [tx.append(&[])?];
+        tx.put_attribute(&key, "a", 7)?;
+        tx.put_attribute(&[], "b", "zebra")
+    })
+    .unwrap();
+    expr.candidates(tree, &tree.snapshot(), Part::ALL).unwrap();
+}
+
+/// A thousand nodes `0` to `999`, with their number modulo two and a hundred.
+fn numbered() -> TreeHandle {
+    let tree = Jungle::new().unwrap().create_tree("t").unwrap();
+    tree.update(|tx| {
+        (0..1_000).try_for_each(|i| {
+            let key = [tx.append(&[])?];
+            tx.put_attribute(&key, "a", i % 2)?;
+            tx.put_attribute(&key, "b", i % 100)
+        })
+    })
+    .unwrap();
+    for key in ["a", "b"] {
+        create_index(&tree, key).unwrap();
+    }
+    tree
+}
+
+#[test]
+fn a_part_costs_what_is_in_it() {
+    let tree = numbered();
+    let version = tree.snapshot();
+    let check = |text: &str, behind: Option<i64>, looked_max: usize, first: i64| {
+        let expr = Expr::parse(text).unwrap();
+        let behind = behind.map(|at| [Key::from(at)]);
+        let behind = behind.as_ref().map(|keys| keys.as_slice());
+        let part = Part { behind, count_max: 10, ..Part::ALL };
+        let gathered = expr.gathered(&tree, &version, part).unwrap().unwrap();
+        let looked = gathered.looked;
+        assert!(looked <= looked_max, "{text} behind {behind:?}: {looked}");
+        let found = gathered.finish();
+        assert_eq!((found.len(), &found[0]), (10, &Path::from([first])), "{text}");
+    };
+    // The value, the root, ten nodes, and the one at which it is seen that there are enough.
+    check("a = 1", None, 13, 1);
+    for at in [1, 501, 901] {
+        check("a = 1", Some(at), 12, at + 2);
+    }
+    // All thousand lie between them; each value is looked at, and few nodes of most.
+    check("b >= 0", None, 500, 0);
+    check("b >= 0", Some(900), 500, 901);
+}
+
+#[test]
+fn a_part_below_a_node_costs_what_is_there() {
+    let tree = numbered();
+    tree.update(|tx| {
+        let below = [Key::from(500), tx.append(&[Key::from(500)])?];
+        tx.put_attribute(&below, "a", 1)
+    })
+    .unwrap();
+    let (version, within) = (tree.snapshot(), [Key::from(500)]);
+    let expr = Expr::parse("a = 1").unwrap();
+    let part = Part { within: &within, ..Part::ALL };
+    let gathered = expr.gathered(&tree, &version, part).unwrap().unwrap();
+    assert!(gathered.looked <= 3, "{}", gathered.looked);
+    assert_eq!(gathered.finish(), [Path::from([500, 0])]);
 }

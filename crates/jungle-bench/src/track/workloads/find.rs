@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use jungle_db::{Jungle, Snapshot, TreeHandle};
 use jungle_tree::{Key, Node};
-use jungle_words::{Expr, create_index};
+use jungle_words::{Expr, Part, create_index};
 
 use super::{Meter, arena, db, expect, json, room};
 use crate::Failure;
@@ -52,7 +52,8 @@ fn by_walk(expression: &str, root: Node<'_>) -> Result<String, Failure> {
 
 fn by_index(expression: &str, tree: &TreeHandle, of: &Snapshot) -> Result<String, Failure> {
     let expr = Expr::parse(expression)?;
-    let candidates = expr.candidates(tree, of)?.ok_or("there is no index that helps")?;
+    let candidates = expr.candidates(tree, of, Part::ALL)?;
+    let candidates = candidates.ok_or("there is no index that helps")?;
     let mut paths = String::new();
     for path in candidates {
         let node = of.root().at(&path)?;
