@@ -1,12 +1,14 @@
-//! What shells are told of a folder while a line is written.
+//! What shells are told of a folder while a line is written, and the scripts that ask for it.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use jungle::OpenOptions;
 
-use crate::Folder;
+use crate::{Ended, Folder, without_settings};
 
 /// What bash divides words at unless it is told otherwise.
 const BREAKS: &str = " \t\n\"'@><=;|&(:";
@@ -189,4 +191,91 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         }
     }
     found
+}
+
+/// Runs a program of a shell beside the script for that shell, with the command in the path.
+fn in_shell(folder: &Folder, shell: &str, options: &[&str], program: &str) -> Ended {
+    folder.write("script", &folder.run(&["completions", shell]).out);
+    let ours = Path::new(env!("CARGO_BIN_EXE_jungle")).parent().unwrap().to_owned();
+    let others = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths([ours].into_iter().chain(env::split_paths(&others))).unwrap();
+    let mut command = Command::new(shell);
+    command.args(options).args(["-c", program]).env("PATH", path).current_dir(&folder.0);
+    without_settings(&mut command);
+    Ended::new(command.output().unwrap())
+}
+
+/// What bash is given for a line, told as bash tells it: all of it, and its words as it divides
+/// them.
+#[track_caller]
+fn check_in_bash(folder: &Folder, line: &str, words: &[&str], expected: &[&str]) {
+    let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
+    let listed: Vec<String> = words.iter().copied().map(quoted).collect();
+    let program = format!(
+        r#"source ./script
+        COMP_LINE={}
+        COMP_POINT=${{#COMP_LINE}}
+        COMP_WORDS=({})
+        COMP_CWORD={}
+        COMP_WORDBREAKS=$' \t\n"\'@><=;|&(:'
+        _jungle jungle "${{COMP_WORDS[COMP_CWORD]}}" "${{COMP_WORDS[COMP_CWORD-1]}}"
+        printf '%s\n' "${{COMPREPLY[@]}}""#,
+        quoted(line),
+        listed.join(" "),
+        words.len() - 1,
+    );
+    in_shell(folder, "bash", &["--norc", "--noprofile"], &program).check(0, &lines(expected), "");
+}
+
+#[test]
+fn bash_completes_what_is_in_a_folder() {
+    let folder = filled("completing-bash");
+    check_in_bash(&folder, "jungle get d to", &["jungle", "get", "d", "to"], &[r"to\ do"]);
+    let words = ["jungle", "get", "d", "board", "/st"];
+    check_in_bash(&folder, "jungle get d board /st", &words, &["/stars", "/state"]);
+    let words = ["jungle", "get", "d", "board", "'/a"];
+    check_in_bash(&folder, "jungle get d board '/a", &words, &["/a b/"]);
+    // Commands and options are completed as before.
+    check_in_bash(&folder, "jungle expo", &["jungle", "expo"], &["export"]);
+    let words = ["jungle", "get", "d", "board", "--pre"];
+    check_in_bash(&folder, "jungle get d board --pre", &words, &["--pretty"]);
+}
+
+#[test]
+fn zsh_completes_what_is_in_a_folder() {
+    if !is_there("zsh") {
+        return;
+    }
+    let folder = filled("completing-zsh");
+    // The parts of its own completion that are asked are told, not done.
+    let program = r#"
+        compdef() { : }
+        compadd() { while [[ $1 != -- ]]; do shift; done; shift; print -rl -- "$@" }
+        typeset -A compstate
+        source ./script
+        CURRENT=4 PREFIX=to words=(jungle get d to); _jungle
+        CURRENT=5 PREFIX='/a\ ' words=(jungle get d board '/a\ '); _jungle
+        CURRENT=5 PREFIX='/it' words=(jungle get "'d'" board "'/it"); compstate[quote]=\'; _jungle
+    "#;
+    let expected = ["to do", "/a b/", "/it's/"];
+    in_shell(&folder, "zsh", &["-f"], program).check(0, &lines(&expected), "");
+}
+
+#[test]
+fn fish_completes_what_is_in_a_folder() {
+    if !is_there("fish") {
+        return;
+    }
+    let folder = filled("completing-fish");
+    let program = "source ./script; complete -C 'jungle get d board /st'";
+    let ended = in_shell(&folder, "fish", &["--no-config"], program);
+    ended.check(0, &lines(&["/stars", "/state"]), "");
+}
+
+fn is_there(shell: &str) -> bool {
+    let there = Command::new(shell).arg("--version").output().is_ok();
+    if !there {
+        println!("left out: there is no {shell}");
+    }
+    there
 }
