@@ -88,7 +88,8 @@ fn stream() -> Vec<u8> {
     bytes
 }
 
-fn commits(jungle: &Jungle, steps: u64) {
+/// Makes commits of every kind, the same each time.
+pub fn commits(jungle: &Jungle, steps: u64) {
     let mut rng = Rng::new(1);
     for at in 0..steps {
         // What cannot be done is not.

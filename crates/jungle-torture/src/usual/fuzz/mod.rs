@@ -7,6 +7,7 @@
 //! first in each run, and by `cargo test`. Some of what is right is there, too: documents, and
 //! records as the store has once written them, so that they are tried whatever it writes now.
 
+mod backups;
 mod base;
 mod documents;
 mod folders;
@@ -39,7 +40,7 @@ struct Target {
     take: fn(&[u8]),
 }
 
-const TARGETS: [Target; 15] = [
+const TARGETS: [Target; 16] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
@@ -55,6 +56,7 @@ const TARGETS: [Target; 15] = [
     folders::SLAB,
     folders::TAIL,
     folders::STREAM,
+    backups::BACKUP,
 ];
 
 pub fn run(options: &Options) -> Outcome {
