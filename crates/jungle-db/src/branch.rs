@@ -387,6 +387,7 @@ impl TreeHandle {
         let head = branches.by_name.get(name).cloned().ok_or_else(|| no_such_branch(name))?;
         let time = moment.time(|| self.shared.now());
         let mut state = head.lock();
+        self.shared.note_deleted(&head);
         let event = Event::BranchDeleted { tree: self.state.id, branch: head.id };
         Ok(self.shared.write(moment, time, &self.meta, Some(event), |_| {
             head.close(&mut state);

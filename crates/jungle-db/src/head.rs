@@ -309,6 +309,14 @@ impl HeadState {
         }
     }
 
+    /// Drops all but the newest revision of what was deleted, unless a checkpoint relies on it:
+    /// the memory of the others is about to be given back, whoever has a handle.
+    pub(crate) fn forget_deleted(&mut self) {
+        if self.closed && self.holds == 0 {
+            self.history.drop_before(u64::MAX);
+        }
+    }
+
     /// Does a checkpoint rely on all that is there?
     pub(crate) fn is_held(&self) -> bool {
         self.holds > 0

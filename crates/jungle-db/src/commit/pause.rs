@@ -25,6 +25,7 @@ impl Shared {
             heads.push(Arc::clone(&state.main));
             heads.extend(branches.heads());
         }
+        heads.extend(lock(&self.deleted).iter().filter_map(Weak::upgrade));
         heads.sort_by_key(|head| head.id);
         heads.dedup_by_key(|head| head.id);
         let heads = heads.iter().map(|head| (head, head.lock())).collect();

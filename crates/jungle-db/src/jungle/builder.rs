@@ -154,6 +154,7 @@ impl Builder {
             sequencing: OnceLock::new(),
             catalog: RwLock::new(catalog),
             checkpoints: Mutex::default(),
+            deleted: Mutex::default(),
             shelf: Mutex::default(),
         };
         Jungle { shared: Arc::new(shared), meta: CommitMeta::new() }

@@ -40,6 +40,9 @@ pub(crate) struct Shared {
     pub(super) catalog: RwLock<Catalog>,
     /// The checkpoints that are being written.
     pub(crate) checkpoints: Mutex<Vec<Weak<Held>>>,
+    /// What was deleted, or is about to be: whoever has a handle of it may ask for its history.
+    /// Who has this lock takes no other.
+    pub(crate) deleted: Mutex<Vec<Weak<Head>>>,
     /// Where the pieces of histories are that are not in memory, if there are any. Who has this
     /// lock knows that no more of them leave memory. Taken first of all locks.
     pub(crate) shelf: Mutex<Option<Arc<Shelf>>>,
@@ -274,6 +277,7 @@ impl Shared {
         heads.push(Arc::clone(&state.main));
         heads.sort_by_key(|head| head.id);
         let mut guards: Vec<_> = heads.iter().map(|head| head.lock()).collect();
+        heads.iter().for_each(|head| self.note_deleted(head));
         let event = Event::TreeDeleted { tree: state.id };
         self.write(moment, time, meta, Some(event), |_| {
             for (head, guard) in heads.iter().zip(&mut guards) {
@@ -282,6 +286,15 @@ impl Shared {
             *branches = Branches::default();
             catalog.remove(&lock(&state.name));
         })
+    }
+
+    /// Notes what is about to be deleted, for the next collection.
+    pub(crate) fn note_deleted(&self, head: &Arc<Head>) {
+        let mut deleted = lock(&self.deleted);
+        if deleted.len() == deleted.capacity() {
+            deleted.retain(|head| head.strong_count() > 0);
+        }
+        deleted.push(Arc::downgrade(head));
     }
 }
 

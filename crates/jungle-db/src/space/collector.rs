@@ -206,7 +206,8 @@ impl Jungle {
         }
         // An image may be on its way to somewhere slow: that is waited for before writers are.
         let turn = self.shared.arena.next_collection();
-        let collection = self.shared.pause(|paused| {
+        let collection = self.shared.pause(|mut paused| {
+            paused.heads.iter_mut().for_each(|(_, state)| state.forget_deleted());
             let kept = paused.heads.iter().flat_map(|(head, state)| {
                 let known = stored.get(&head.id).filter(|_| state.history.stored().is_some());
                 let old = known.into_iter().flat_map(|(first, ids)| {

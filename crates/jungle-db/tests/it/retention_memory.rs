@@ -179,3 +179,25 @@ fn a_wider_rule_keeps_what_is_committed_at_once() {
         assert_eq!(assert_as_committed(&tree, 9), 10);
     }
 }
+
+#[test]
+fn old_revisions_of_what_was_deleted_are_not_listed_once_their_memory_is_given_back() {
+    let jungle = Jungle::new().unwrap();
+    let tree = tree_in(&jungle, "t", 100);
+    let side = tree.branch("side", tree.snapshot().revision()).unwrap();
+    for number in 0..50 {
+        [&tree, &side].into_iter().for_each(|branch| commit_numbered(branch, number));
+    }
+    tree.delete_branch("side").unwrap();
+    jungle.delete_tree("t").unwrap();
+    // Nothing was given back so far; the oldest were made before the first that is numbered.
+    let first = [&tree, &side].map(|branch| branch.history(..).nth(49).unwrap().unwrap().revision);
+    assert!(tree.at(first[0]).is_ok() && side.at(first[1]).is_ok());
+    jungle.collect().unwrap();
+    let other = tree_in(&jungle, "other", 100);
+    (0..50).for_each(|number| commit_numbered(&other, -number));
+    for (branch, first) in [&tree, &side].into_iter().zip(first) {
+        assert_eq!(assert_as_committed(branch, 49), 1);
+        assert!(branch.at(first).is_err());
+    }
+}
