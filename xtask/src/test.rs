@@ -23,6 +23,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     steps.step("pebble", || pebble::run(&[]))?;
     // What the documents say to type is tried with it.
     steps.step("curl", || need("curl", "curl"))?;
+    // What they complete; bash is there.
+    steps.step("zsh, fish", || ["zsh", "fish"].iter().try_for_each(|shell| need(shell, shell)))?;
     begin_ahead(&mut steps)?;
     cargo_tests(&mut steps)?;
     web::all(&mut steps)?;
