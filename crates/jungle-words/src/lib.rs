@@ -19,10 +19,12 @@
 //! - [`find`]: a revision by number, tag, branch, steps back or time, and [`check_name`];
 //!   [`Info`], [`Tags`]: what is told of it; [`time`]: times as they are written.
 //! - [`keep`]: how much of a history is kept.
+//! - [`differences`]: what differs between two versions as documents.
 //! - [`conflict`]: the names of conflicts, and settling one of them alone; [`with_causes`]: errors.
 
 mod cause;
 pub mod conflict;
+pub mod differences;
 mod expr;
 mod info;
 pub mod keep;

@@ -8,10 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use jungle::{OpenError, Path, Revision, Store, TreeHandle, WatchError};
 use jungle_words::Tags;
+use jungle_words::differences::differences;
 
 use crate::args;
 use crate::context::Context;
-use crate::differences::{Detail, differences, json_list, print};
+use crate::differences::{Detail, json_list, print};
 use crate::document::path;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{self, tree};

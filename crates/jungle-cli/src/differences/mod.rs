@@ -1,17 +1,13 @@
-//! What differs between two documents, found and printed.
+//! What differs between two documents, printed.
 
-mod exact;
-mod find;
-mod moves;
 mod print;
 mod words;
 
 use std::io::{self, Write};
 
 use jungle_tree::{Path, Snapshot};
+use jungle_words::differences::{Difference, differences};
 
-pub(crate) use find::differences;
-pub(crate) use moves::Moves;
 pub(crate) use print::{both, json_list};
 
 use crate::output::Format;
@@ -59,13 +55,24 @@ pub(crate) fn print(
     let Some(differences) = differences(before, after, below) else {
         return Ok(false);
     };
-    match (format, detail) {
-        (Format::Text, Detail::Each) => print::lines(out, &differences)?,
-        (Format::Text, Detail::Counts) => print::stat(out, &differences, below.depth())?,
-        (Format::Text, Detail::Paths) => print::paths(out, &differences)?,
-        (Format::Json, Detail::Paths) => print::json_paths(out, &differences)?,
-        (Format::Json, Detail::Each) => print::json_lines(out, &differences)?,
-        (Format::Json, Detail::Counts) => print::json_stat(out, &differences)?,
-    }
+    print_all(out, &differences, below, format, detail)?;
     Ok(true)
+}
+
+/// Prints what was found in `below` and deeper.
+pub(crate) fn print_all(
+    out: &mut impl Write,
+    differences: &[Difference<'_>],
+    below: &Path,
+    format: Format,
+    detail: Detail,
+) -> io::Result<()> {
+    match (format, detail) {
+        (Format::Text, Detail::Each) => print::lines(out, differences),
+        (Format::Text, Detail::Counts) => print::stat(out, differences, below.depth()),
+        (Format::Text, Detail::Paths) => print::paths(out, differences),
+        (Format::Json, Detail::Paths) => print::json_paths(out, differences),
+        (Format::Json, Detail::Each) => print::json_lines(out, differences),
+        (Format::Json, Detail::Counts) => print::json_stat(out, differences),
+    }
 }

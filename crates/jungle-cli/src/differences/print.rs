@@ -6,10 +6,9 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use jungle_json::Member;
 use jungle_tree::{Key, Path, ValueRef};
+use jungle_words::differences::{Difference, What, write_json};
 use serde_json::Value;
 
-use super::exact::exact;
-use super::find::{Difference, What};
 use super::words::stand_out;
 use crate::output::{count, is_colored, json, short};
 
@@ -91,7 +90,7 @@ fn sign(what: &What<'_>) -> (char, AnsiColor) {
 /// An object a difference, one on a line.
 pub(super) fn json_lines(out: &mut impl Write, differences: &[Difference<'_>]) -> io::Result<()> {
     for difference in differences {
-        json_object(out, difference)?;
+        write_json(out, difference)?;
         writeln!(out)?;
     }
     Ok(())
@@ -104,45 +103,9 @@ pub(crate) fn json_list(out: &mut impl Write, differences: &[Difference<'_>]) ->
         if index > 0 {
             write!(out, ",")?;
         }
-        json_object(out, difference)?;
+        write_json(out, difference)?;
     }
     write!(out, "]")
-}
-
-/// `op`, `path`, and what belongs to it. Values are written as they are, so that numbers keep
-/// their characters.
-fn json_object(out: &mut impl Write, difference: &Difference<'_>) -> io::Result<()> {
-    let Difference { path, what } = difference;
-    let path = Value::from(path.to_string());
-    let sides = match what {
-        What::Added(value) => {
-            write!(out, r#"{{"op":"add","path":{path}"#)?;
-            [None, Some(*value)]
-        }
-        What::Removed(old) => {
-            write!(out, r#"{{"op":"remove","path":{path}"#)?;
-            [Some(*old), None]
-        }
-        What::Changed(old, value) => {
-            write!(out, r#"{{"op":"change","path":{path}"#)?;
-            [Some(*old), Some(*value)]
-        }
-        What::Moved(from) => {
-            let from = Value::from(from.to_string());
-            return write!(out, r#"{{"op":"move","from":{from},"path":{path}}}"#);
-        }
-    };
-    let sides = ["old", "value"].into_iter().zip(sides);
-    let sides = sides.filter_map(|(name, side)| Some((name, side?)));
-    for (name, side) in sides.clone() {
-        write!(out, r#","{name}":{}"#, json(side))?;
-    }
-    for (name, side) in sides {
-        if let Some(exact) = exact(side) {
-            write!(out, r#","{name}_tree":{exact}"#)?;
-        }
-    }
-    write!(out, "}}")
 }
 
 /// How many differences there are of each kind.

@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 
 use jungle_tree::{Editor, Key, Path};
+use jungle_words::differences::Moves;
 
 pub(crate) use check::Conflict;
 
-use crate::differences::Moves;
 use crate::document::{reader, shown};
 use crate::failure::{Exit, Failure};
 use crate::output::count;

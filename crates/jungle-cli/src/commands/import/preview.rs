@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use jungle::{BranchError, Editor, Jungle, TreeHandle};
 use jungle_tree::{Path, Tree};
 use jungle_words::check_name;
+use jungle_words::differences::differences;
 use serde::Serialize;
 
 use super::must_be_free;
 use crate::args;
 use crate::context::{Context, Folder};
-use crate::differences::differences;
 use crate::document::new_tree;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{self, is_folder};

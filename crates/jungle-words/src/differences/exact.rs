@@ -5,24 +5,28 @@
 //! value that JSON lacks is an object as an export writes it. In here that is no ambiguity:
 //! attributes are scalars only.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use jungle_json::{Member, ORDER_KEY, Shape, shape, write_value};
 use jungle_tree::{KeyRef, Node, ValueRef};
-use serde_json::Value;
 
-/// How a member lies in its tree, if its JSON does not tell.
-pub(super) fn exact(member: Member<'_>) -> Option<String> {
+use super::json::{quoted, text};
+
+/// Does its JSON not tell how a member lies in its tree?
+pub(super) fn is_needed(member: Member<'_>) -> bool {
     match member {
-        Member::Value(value) => is_special(value).then(|| text(value)),
-        Member::Node(node) => is_unusual(node).then(|| whole(node)),
+        Member::Value(value) => is_special(value),
+        Member::Node(node) => is_unusual(node),
     }
 }
 
-fn text(value: ValueRef<'_>) -> String {
-    let mut text = String::new();
-    write_value(value, &mut text);
-    text
+/// Writes how a member lies in its tree.
+pub(super) fn write(out: &mut impl Write, member: Member<'_>) -> io::Result<()> {
+    match member {
+        Member::Value(value) => out.write_all(text(value).as_bytes()),
+        Member::Node(node) => whole(out, node),
+    }
 }
 
 /// Has JSON no form for it?
@@ -55,9 +59,8 @@ fn is_at(key: KeyRef<'_>, index: usize) -> bool {
     matches!(key, KeyRef::Position(at, fraction) if fraction.is_empty() && at == index as i64)
 }
 
-fn whole(node: Node<'_>) -> String {
-    let mut text = String::new();
-    let mut open = 0;
+fn whole(out: &mut impl Write, node: Node<'_>) -> io::Result<()> {
+    let (mut text, mut open) = (String::new(), 0);
     let mut walk = node.walk();
     while let Some(node) = walk.next() {
         let has_sibling = open > walk.depth();
@@ -65,19 +68,22 @@ fn whole(node: Node<'_>) -> String {
         if let Some(key) = walk.key() {
             let comma = if has_sibling { "," } else { "" };
             // A string takes everything.
-            let _ = write!(text, "{comma}{}:", Value::from(key.to_string()));
+            let _ = write!(text, "{comma}{}:", quoted(&key.to_string()));
         }
         text.push_str(r#"{"$attributes":{"#);
         for (index, (key, value)) in node.attributes().enumerate() {
             let comma = if index > 0 { "," } else { "" };
-            let _ = write!(text, "{comma}{}:", Value::from(key));
+            let _ = write!(text, "{comma}{}:", quoted(key));
             write_value(value, &mut text);
         }
         text.push_str(r#"},"$children":{"#);
         open += 1;
+        // It may be as large as the tree, and is not held whole.
+        out.write_all(text.as_bytes())?;
+        text.clear();
     }
     close(&mut text, &mut open, 0);
-    text
+    out.write_all(text.as_bytes())
 }
 
 /// Ends the nodes that are open, down to this many.

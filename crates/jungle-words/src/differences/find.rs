@@ -1,30 +1,56 @@
-//! From changes of a tree to differences of a document: what is an attribute in one and a child in
-//! the other is the same member, and what replaces something of another kind is one difference.
+//! From changes of a tree to differences of a document.
 
 use std::collections::BTreeSet;
 
 use jungle_json::{ARRAY_KEY, Member, ORDER_KEY, Shape, shape, value_at};
-use jungle_tree::{Change, Key, Path, Snapshot, ValueRef, diff};
+use jungle_tree::{Change, ChangeSet, Key, Path, Snapshot, ValueRef, diff};
 
 use super::moves::Moves;
-
-/// A difference at a path, which is that in the document after. What was removed is at its key in
-/// what its parent is after: that parent may have been moved.
-pub(crate) struct Difference<'a> {
-    pub(super) path: Path,
-    pub(super) what: What<'a>,
-}
-
-pub(crate) enum What<'a> {
-    Added(Member<'a>),
-    Removed(Member<'a>),
-    Changed(Member<'a>, Member<'a>),
-    /// It was at this path in the document before.
-    Moved(Path),
-}
+use super::{Difference, What};
 
 /// What differs in `below` and deeper, in document order; nothing if neither has something there.
-pub(crate) fn differences<'a>(
+///
+/// ```
+/// use jungle_tree::{Arena, Path, Tree};
+/// use jungle_words::differences::{What, differences};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// tree.put_attribute(&[], "title", "one")?;
+/// let before = tree.snapshot();
+/// tree.put_attribute(&[], "title", "two")?;
+/// let after = tree.snapshot();
+/// let found = differences(&before, &after, &Path::root()).expect("both have a root");
+/// assert_eq!((found.len(), found[0].path.to_string()), (1, "/title".to_owned()));
+/// assert!(matches!(found[0].what, What::Changed(..)));
+/// assert!(differences(&before, &after, &Path::from(["stars"])).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn differences<'a>(
+    before: &'a Snapshot,
+    after: &'a Snapshot,
+    below: &Path,
+) -> Option<Vec<Difference<'a>>> {
+    differences_by(|| diff(before, after), before, after, below)
+}
+
+/// As [`differences`], by changes that lead from one to the other, for whoever may not know of all
+/// of them: of what was moved from or to a place that they leave out it is told that it has come or
+/// gone. They are asked for only where there is something to be compared.
+///
+/// ```
+/// use jungle_tree::{Arena, ChangeSet, Path, Tree};
+/// use jungle_words::differences::differences_by;
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let before = tree.snapshot();
+/// tree.put_attribute(&[], "title", "two")?;
+/// let after = tree.snapshot();
+/// let found = differences_by(ChangeSet::new, &before, &after, &Path::root());
+/// assert!(found.expect("both have a root").is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn differences_by<'a>(
+    changes: impl FnOnce() -> ChangeSet,
     before: &'a Snapshot,
     after: &'a Snapshot,
     below: &Path,
@@ -33,7 +59,7 @@ pub(crate) fn differences<'a>(
     if !is_there(before) && !is_there(after) {
         return None;
     }
-    let changes = diff(before, after);
+    let changes = changes();
     let mut places = Places {
         before,
         after,

@@ -5,22 +5,33 @@ use std::collections::BTreeMap;
 use jungle_tree::{Key, Path};
 
 /// What was moved: where it is after, and where it was before.
+///
+/// ```
+/// use jungle_words::differences::Moves;
+/// let mut moves = Moves::default();
+/// assert!(moves.add("/b".parse()?, "/a".parse()?));
+/// let inside: jungle_tree::Path = "/b/x".parse()?;
+/// assert_eq!(moves.before(&inside).to_string(), "/a/x");
+/// # Ok::<(), jungle_tree::ParsePathError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Moves(BTreeMap<Path, Path>);
+pub struct Moves(BTreeMap<Path, Path>);
 
 impl Moves {
     /// Something was moved. `false` if something else was moved to the same place.
-    pub(crate) fn add(&mut self, to: Path, from: Path) -> bool {
+    pub fn add(&mut self, to: Path, from: Path) -> bool {
         self.0.insert(to, from).is_none()
     }
 
     /// Where exactly this was before, if it was moved itself.
-    pub(crate) fn from(&self, to: &[Key]) -> Option<&Path> {
+    #[must_use]
+    pub fn from(&self, to: &[Key]) -> Option<&Path> {
         self.0.get(to)
     }
 
     /// Where what is at a path after was before: what is in something moved was in that.
-    pub(crate) fn before(&self, path: &[Key]) -> Path {
+    #[must_use]
+    pub fn before(&self, path: &[Key]) -> Path {
         if self.0.is_empty() {
             return path.into();
         }
@@ -32,7 +43,8 @@ impl Moves {
     }
 
     /// The place of this key before, in what its parent was then.
-    pub(crate) fn place_before(&self, path: &[Key]) -> Path {
+    #[must_use]
+    pub fn place_before(&self, path: &[Key]) -> Path {
         match path.split_last() {
             Some((key, parent)) => self.before(parent).join(key.clone()),
             None => Path::root(),
