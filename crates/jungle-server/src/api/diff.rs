@@ -2,13 +2,14 @@
 
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
-use jungle::{Change, Path, Snapshot, Subtree};
+use jungle::{Change, Path, Snapshot, Subtree, TreeSnapshot};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::Named;
 use super::change::Shown;
 use super::compared::{Of, Row};
+use super::differences::{self, Wanted};
 use crate::access::{Need, View, Visitor};
 use crate::etag;
 use crate::problem::{Kind, Problem};
@@ -50,20 +51,29 @@ pub(crate) async fn diff(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let query = Query::of(&uri, &["branch", "from", "to", "path", "after", "limit"])?;
+    let query = Query::of(&uri, &["branch", "from", "to", "path", "after", "limit", "form"])?;
     let (path, limit) = (query.path()?, query.limit()?);
+    let is_document = query.one_of("form", &["changes", "document"])? == 1;
     let tree = app.branch(&name, &query, Need::read(&path))?;
-    let after = query.parsed::<usize>("after")?.unwrap_or(0);
+    let after = query.parsed::<usize>("after")?;
     let to = app.find(&tree, query.text("to")?).await?;
     let from = match query.text("from")? {
-        Some(from) => app.find(&tree, Some(from)).await?.snapshot,
-        None => to.before()?.map(|before| before.snapshot).ok_or_else(|| {
-            let revision = to.snapshot.revision();
-            let detail = format_args!("revision {revision} is the first that is kept");
-            Problem::new(Kind::NoSuchRevision, detail).hint("say `from`")
-        })?,
+        Some(from) => Some(app.find(&tree, Some(from)).await?.snapshot),
+        None => to.before()?.map(|before| before.snapshot),
     };
     let (view, visitor) = (app.view(&name), app.clone());
+    if is_document {
+        if after.is_some() || query.text("limit")?.is_some() {
+            return Err(Problem::bad("after and limit are for changes, and a document is whole"));
+        }
+        return differences::tell(&app, Wanted { from, to, path, view });
+    }
+    let after = after.unwrap_or(0);
+    let from = from.ok_or_else(|| {
+        let revision = to.snapshot.revision();
+        let detail = format_args!("revision {revision} is the first that is kept");
+        Problem::new(Kind::NoSuchRevision, detail).hint("say `from`")
+    })?;
     let page = move || {
         let (from, to) = (&from, &to.snapshot);
         let (path, is_whole) = (&path, view.is_whole());
@@ -86,7 +96,12 @@ pub(crate) async fn diff(
 
 /// What happened at a node and below. What was moved is found only where all is compared; for
 /// whoever may not read the rest, that is neither worked out nor told.
-fn changes(from: &Snapshot, to: &Snapshot, path: &Path, is_whole: bool) -> Vec<Change> {
+pub(super) fn changes(
+    from: &TreeSnapshot,
+    to: &TreeSnapshot,
+    path: &Path,
+    is_whole: bool,
+) -> Vec<Change> {
     if is_whole {
         let changes = jungle::diff(from, to).into_iter();
         return changes.filter(|change| change.concerns(path)).collect();

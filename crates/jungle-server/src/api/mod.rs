@@ -7,6 +7,7 @@ mod children;
 mod commit;
 mod compared;
 mod diff;
+mod differences;
 mod document;
 pub(crate) mod edit;
 pub(crate) mod event;

@@ -525,6 +525,37 @@ fn part_that_comes_or_goes_is_told_as_one_change() {
 }
 
 #[test]
+fn differences_of_a_part_tell_nothing_of_what_is_above() {
+    let granted = [("ana", "t", "/", Role::Admin), ("ben", "t", "/a/x", Role::Read)];
+    let guarded = Guarded::new("part-differences", &granted);
+    let told = |who: &str| {
+        let answer = guarded.get(who, "/api/v1/trees/t/diff?form=document&path=/a/x");
+        let lines = answer.text.lines().map(|line| serde_json::from_str(line).unwrap());
+        let mut lines: Vec<Json> = lines.collect();
+        (lines.remove(0), lines)
+    };
+    let is_told = |who: &str, author: Json, exists: bool, ops: &[&str]| {
+        let (head, lines) = told(who);
+        assert_eq!((&head["author"], &head["exists"]), (&author, &json!(exists)), "{who}");
+        assert_eq!(lines.iter().map(|line| &line["op"]).collect::<Vec<_>>(), ops, "{who}");
+        lines
+    };
+    let put = |n: u64| json!({"op": "put", "path": "/a", "attribute": "x", "value": n}).to_string();
+    // An attribute of the node above has the name of theirs.
+    guarded.edit("ana", &put(7)).expect(200);
+    is_told("ben", Json::Null, true, &[]);
+    guarded.edit("ana", r#"{"op":"remove","path":"/a/x"}"#).expect(200);
+    let lines = is_told("ben", json!("ana"), true, &["remove"]);
+    assert_eq!(lines[0]["value"], Json::Null);
+    guarded.edit("ana", &put(8)).expect(200);
+    is_told("ben", Json::Null, false, &[]);
+    is_told("ana", json!("ana"), true, &["change"]);
+    guarded.edit("ana", r#"{"op":"insert","path":"/a/x"}"#).expect(200);
+    let lines = is_told("ben", json!("ana"), true, &["add"]);
+    assert_eq!(lines[0]["old"], Json::Null);
+}
+
+#[test]
 fn search_of_a_part_tells_nothing_of_indexes() {
     let granted = [("ana", "t", "/", Role::Admin), ("ben", "t", "/a", Role::Read)];
     let guarded = Guarded::new("part-search", &granted);

@@ -4,6 +4,8 @@ use serde_json::{Value as Json, json};
 
 use crate::support::{Served, limits};
 
+const NDJSON: &str = "application/x-ndjson";
+
 /// Revisions 2 to `n + 1` put their number less two into `n`.
 fn with_revisions(n: i64) -> Served {
     let served = Served::memory().tree("t");
@@ -182,6 +184,43 @@ fn pages_of_a_diff_are_the_whole_of_it() {
                 assert_eq!(json!(joined), whole["changes"], "{diff} {limit}");
             }
         }
+    }
+}
+
+#[test]
+fn what_differs_is_told_as_of_documents() {
+    let served = Served::memory().tree("t");
+    let import = |path: &str, json: &str| {
+        let path = format!("/api/v1/trees/t/document?path={path}");
+        served.send("PUT", &path, &[], Some(json)).expect(200)["revision"].to_string()
+    };
+    let old = import("/", r#"{"title":"one","list":[{"n":1.50},2,[3,4]],"gone":{"a":null}}"#);
+    let new = import("/", r#"{"title":"two","list":[{"n":1.50},2,[3,4]],"new":{"b":[]}}"#);
+    let told = |query: &str| {
+        let answer = served.get(&format!("/api/v1/trees/t/diff?form=document&{query}"));
+        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, NDJSON));
+        let mut lines: Vec<Json> =
+            answer.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        (lines.remove(0), lines)
+    };
+    let both = format!("from={old}&to={new}");
+    let (head, lines) = told(&both);
+    assert_eq!([&head["from"], &head["revision"]].map(Json::to_string), [&*old, &*new]);
+    assert_eq!(head["exists"], true);
+    let gone = json!({"op": "remove", "path": "/gone", "old": {"a": null}});
+    let added = json!({"op": "add", "path": "/new", "value": {"b": []}});
+    let title = json!({"op": "change", "path": "/title", "old": "one", "value": "two"});
+    assert_eq!(lines, [gone, added.clone(), title.clone()]);
+    assert_eq!(told(&format!("{both}&path=/title")).1, [title]);
+    assert_eq!(told("path=/new").1, [added]);
+    let (head, lines) = told(&format!("{both}&path=/lost"));
+    assert_eq!((&head["exists"], lines), (&json!(false), vec![]));
+    // There is nothing before the first.
+    let (head, lines) = told("to=1");
+    assert_eq!((&head["from"], lines), (&json!(null), vec![]));
+    for query in ["limit=1", "after=0", "path=x"] {
+        let refused = served.get(&format!("/api/v1/trees/t/diff?form=document&{query}"));
+        assert_eq!(refused.problem(), "bad-request", "{query}");
     }
 }
 

@@ -130,6 +130,8 @@ const MATRIX: &[Row] = &[
     ("GET", "/api/v1/trees/{tree}/revisions/{revision}", "", "", "? ? - + + + x x x + +"),
     ("GET", "/api/v1/trees/{tree}/diff", "", "", "? ? - + + + x x x + +"),
     ("GET", "/api/v1/trees/{tree}/diff", "?path=/a&from=main~1", "", "? ? - + + + + + x + +"),
+    ("GET", "/api/v1/trees/{tree}/diff", "?form=document", "", "? ? - + + + x x x + +"),
+    ("GET", "/api/v1/trees/{tree}/diff", "?path=/a&form=document", "", "? ? - + + + + + x + +"),
     ("POST", "/api/v1/trees/{tree}/reverts", "", "REVERT", "? ? - x + + x x x x +"),
     ("GET", "/api/v1/trees/{tree}/branches", "", "", "? ? - + + + + + + + +"),
     ("POST", "/api/v1/trees/{tree}/branches", "", r#"{"name":"new"}"#, "? ? - x + + x x x x +"),
