@@ -41,8 +41,9 @@ pub(crate) async fn watch(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let query = Query::of(&uri, &["path", "branch", "after"])?;
+    let query = Query::of(&uri, &["path", "branch", "after", "follow"])?;
     let path = query.path()?;
+    let follows = query.one_of("follow", &["true", "false"])? == 0;
     let tree = app.branch(&name, &query, Need::read(&path))?;
     let after: Option<Seen> = match (headers.get(LAST_EVENT_ID), query.parsed("after")?) {
         (Some(id), _) => {
@@ -59,7 +60,8 @@ pub(crate) async fn watch(
     check_ahead(&app, after.revision)?;
     let end = End::of(&app, &tree, &name);
     let doubt = after.is_exact().then_some(after);
-    let mut reader = Reader { app: app.clone(), tree, path, view, seen: after.revision, doubt };
+    let (visitor, seen) = (app.clone(), after.revision);
+    let mut reader = Reader { app: visitor, tree, path, view, follows, seen, doubt };
     let (begin, first) = reader.begin(after).await?;
     let (send, body) = pieces();
     tokio::spawn(async move {
@@ -95,6 +97,8 @@ struct Reader {
     tree: TreeHandle,
     path: Path,
     view: View,
+    /// Does it go on with what comes, when it was told what there is?
+    follows: bool,
     seen: Revision,
     /// Which commit the client says that this is, while it is not known whether it is.
     doubt: Option<Seen>,
@@ -300,6 +304,9 @@ async fn stream(
                 Ok(Read { frames, is_all }) => {
                     for frame in frames {
                         out.send(frame).await?;
+                    }
+                    if is_all && !reader.follows {
+                        return out.send(event::named("end", None, "null")).await;
                     }
                     if is_all {
                         break;

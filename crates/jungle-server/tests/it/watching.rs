@@ -58,6 +58,23 @@ fn watcher_goes_on_from_any_revision() {
     assert_eq!(events.next().unwrap().id, Some(revisions[198]));
 }
 
+#[test]
+fn who_does_not_follow_is_told_that_it_was_all() {
+    let served = Served::memory().tree("t");
+    let revisions: Vec<u64> = (0..200).map(|n| put(&served, "a", n)).collect();
+    let close = "Connection: close\r\n";
+    for (after, begin) in [(0, 0), (revisions[150], 151), (revisions[199], 200)] {
+        let mut events = served.watch(&format!("t/watch?follow=false&after={after}"), close);
+        for revision in &revisions[begin..] {
+            assert_eq!(events.next().unwrap().id, Some(*revision));
+        }
+        assert_eq!(events.next().unwrap().name, "end");
+        assert_eq!(events.next(), None);
+    }
+    let wrong = served.get("/api/v1/trees/t/watch?follow=perhaps");
+    assert_eq!(wrong.problem(), "bad-request");
+}
+
 /// The ids of the next events.
 fn places<const N: usize>(events: &mut Events) -> [String; N] {
     [(); N].map(|()| events.next().unwrap().place.unwrap())
