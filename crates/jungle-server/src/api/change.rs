@@ -3,9 +3,13 @@
 use jungle::{Change, Conflict, Node, Path, Snapshot};
 use jungle_words::conflict;
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value as Json, json};
 
 use super::value::short;
 use crate::access::View;
+
+/// Changes, or conflicts, that are told at once, where there are no pages of them.
+pub(crate) const CHANGES_MAX: usize = 1000;
 
 /// A change; with the version before it, what it replaced is told as well.
 pub(crate) struct Shown<'a> {
@@ -94,6 +98,12 @@ impl Serialize for ShownConflict<'_> {
         }
         map.end()
     }
+}
+
+/// The first conflicts, as JSON.
+pub(crate) fn conflicts<'a>(conflicts: impl Iterator<Item = &'a Conflict>) -> Json {
+    let shown = conflicts.take(CHANGES_MAX).map(|conflict| json!(ShownConflict(conflict)));
+    Json::Array(shown.collect())
 }
 
 /// The attribute that a conflict is about, if it is about one.

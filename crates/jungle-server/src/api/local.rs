@@ -86,8 +86,8 @@ pub(crate) async fn revert(
     let local = outbox(&app)?;
     let wanted: Wanted = body::asked(request, &app.options.limits).await?;
     let (branch, meta) = (wanted.branch(tree)?, wanted.meta(&app)?);
+    let revision = wanted.revision()?;
     kept(&app, move |_| {
-        let revision = wanted.revision();
         // While an entry is settled what is shown may be older than what is there: nothing of a
         // revision that is not in it can be taken back from it.
         if branch.at(revision).is_ok() && local.snapshot(&branch)?.revision() < revision {
@@ -95,7 +95,7 @@ pub(crate) async fn revert(
             return Err(Problem::new(Kind::Conflict, detail).hint("send it again in a moment"));
         }
         let kept = local.update(&branch, &CommitOptions::from(&meta), |draft| {
-            wanted.apply(&branch, draft).map_err(Problem::from)
+            wanted.apply(&branch, draft, revision).map_err(Problem::from)
         });
         let kept = kept?;
         let mut told = of_entry(kept.id);

@@ -13,7 +13,7 @@ use jungle_words::conflict;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::change::{Shown, ShownConflict, attribute, whole};
+use super::change::{CHANGES_MAX, Shown, attribute, conflicts as told, whole};
 use super::commit::Done;
 use super::edit::PathText;
 use super::repeat::{Asked, once};
@@ -25,9 +25,6 @@ use crate::etag::{Expected, changed, check};
 use crate::once::Answer;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
-
-/// Changes, and conflicts, that a preview tells.
-const CHANGES_MAX: usize = 1000;
 
 /// So often a merge is worked out that others were quicker than.
 const ROUNDS: usize = 4;
@@ -107,7 +104,7 @@ fn previewed(merge: &Merge, from: &str, into: &str) -> Json {
         "base": merge.base().revision().number(),
         "ours": merge.ours().revision().number(),
         "theirs": merge.theirs().revision().number(),
-        "conflicts": conflicts(merge.conflicts().iter()),
+        "conflicts": told(merge.conflicts().iter()),
         "conflict_count": merge.conflicts().len(),
         "total": merge.changes().len(),
         "changes": changes.map(|change| Shown { before, ..whole(change) }).collect::<Vec<_>>(),
@@ -115,11 +112,6 @@ fn previewed(merge: &Merge, from: &str, into: &str) -> Json {
             json!({"from": from.to_string(), "to": to.to_string()})
         }).collect::<Vec<_>>(),
     })
-}
-
-fn conflicts<'a>(conflicts: impl Iterator<Item = &'a Conflict>) -> Json {
-    let shown = conflicts.take(CHANGES_MAX).map(|conflict| json!(ShownConflict(conflict)));
-    Json::Array(shown.collect())
 }
 
 pub(crate) async fn merge(
@@ -237,7 +229,7 @@ fn settled<'w>(conflicts: &[Conflict], wanted: &'w Wanted) -> Result<Vec<Settled
         let (count, plural) = (open.len(), if open.len() == 1 { "" } else { "s" });
         let detail = format!("{count} conflict{plural} to be settled; nothing was merged");
         return Err(Problem::new(Kind::Conflict, detail)
-            .with("conflicts", self::conflicts(open.into_iter()))
+            .with("conflicts", told(open.into_iter()))
             .hint("say who prevails, or resolve each"));
     }
     let settled = conflicts.iter().map(|one| (one, resolve(one)));

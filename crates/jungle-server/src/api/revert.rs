@@ -3,7 +3,9 @@
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
-use jungle::{CommitMeta, CommitOptions, Draft, Path, RevertError, Revision, TreeHandle};
+use jungle::{
+    CommitMeta, CommitOptions, Committed, Draft, Path, RevertError, Revision, Snapshot, TreeHandle,
+};
 use serde::Deserialize;
 
 use super::commit::Done;
@@ -14,12 +16,14 @@ use crate::body;
 use crate::etag::{Expected, check};
 use crate::once::Answer;
 use crate::problem::Problem;
-use crate::query::Query;
+use crate::query::{self, Query};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
-    revision: u64,
+    revision: Option<u64>,
+    /// In place of it, whichever branch has it: for what is gone back to.
+    at: Option<String>,
     #[serde(default)]
     mode: Mode,
     branch: Option<String>,
@@ -36,8 +40,13 @@ enum Mode {
 }
 
 impl Wanted {
-    pub(super) fn revision(&self) -> Revision {
-        Revision::new(self.revision)
+    pub(super) fn revision(&self) -> Result<Revision, Problem> {
+        match (self.revision, &self.at) {
+            (Some(number), None) => Ok(Revision::new(number)),
+            (_, Some(_)) => Err(Problem::bad("at has no place here")
+                .hint("it is for the mode restore, without revision, and not at level local")),
+            (None, None) => Err(Problem::bad("the body: revision is missing")),
+        }
     }
 
     /// The branch on which it is wanted.
@@ -52,17 +61,43 @@ impl Wanted {
         app.meta(self.author.as_deref(), self.message.as_deref())
     }
 
-    /// Does it in a draft of that branch; gives the nodes that come back under other keys.
+    /// Does it in a draft of that branch, with this revision of it; gives the nodes that come back
+    /// under other keys.
     pub(super) fn apply(
         &self,
         branch: &TreeHandle,
         draft: &mut Draft,
+        revision: Revision,
     ) -> Result<Vec<(Path, Path)>, RevertError> {
         match self.mode {
-            Mode::Undo => branch.revert_in(draft, self.revision()),
-            Mode::Restore => branch.restore_in(draft, self.revision()).map(|()| Vec::new()),
+            Mode::Undo => branch.revert_in(draft, revision),
+            Mode::Restore => branch.restore_in(draft, revision).map(|()| Vec::new()),
         }
     }
+
+    /// What is to be done, with what it takes of the history.
+    async fn work(&self, app: &Visitor, branch: &TreeHandle) -> Result<Work, Problem> {
+        match (&self.at, self.mode, self.revision) {
+            (Some(at), Mode::Restore, None) => {
+                query::limit("at", at, AT_BYTES_MAX)?;
+                Ok(Work::Replace(app.find(branch, Some(at)).await?.snapshot))
+            }
+            (_, Mode::Restore, _) => Ok(Work::Restore(self.revision()?)),
+            (_, Mode::Undo, _) => Ok(Work::Undo(self.revision()?)),
+        }
+    }
+}
+
+/// The longest name of a revision, in bytes.
+const AT_BYTES_MAX: usize = 1024;
+
+/// What is to be done.
+enum Work {
+    Undo(Revision),
+    /// Of this branch.
+    Restore(Revision),
+    /// Of whichever branch.
+    Replace(Snapshot),
 }
 
 pub(crate) async fn revert(
@@ -76,9 +111,11 @@ pub(crate) async fn revert(
     let wanted: Wanted = body::json(&body)?;
     let tree = wanted.branch(tree)?;
     let meta = wanted.meta(&app)?;
+    // What was done before needs no version that may be gone by now.
+    let work = wanted.work(&app, &tree).await;
     let answer = app.write(move |app| {
         once(app, &[&tree], keyed, CommitOptions::from(&meta), |options| {
-            do_it(&tree, &wanted, expected, &options.meta)
+            do_it(&tree, &work?, expected, &options.meta)
         })
     });
     let answer = answer.await?;
@@ -87,18 +124,19 @@ pub(crate) async fn revert(
 
 fn do_it(
     tree: &TreeHandle,
-    wanted: &Wanted,
+    work: &Work,
     expected: Option<Expected>,
     meta: &CommitMeta,
 ) -> Result<Answer, Problem> {
-    let revision = wanted.revision();
     let before = tree.snapshot();
     check(expected, before.revision())?;
-    let committed = match (wanted.mode, expected) {
-        (Mode::Undo, None) => tree.revert(revision, meta)?,
-        (Mode::Undo, Some(_)) => tree.compare_and_revert(&before, revision, meta)?,
-        (Mode::Restore, None) => tree.restore(revision, meta)?,
-        (Mode::Restore, Some(_)) => tree.compare_and_restore(&before, revision, meta)?,
+    let committed: Committed<()> = match (work, expected) {
+        (Work::Undo(revision), None) => tree.revert(*revision, meta)?,
+        (Work::Undo(revision), Some(_)) => tree.compare_and_revert(&before, *revision, meta)?,
+        (Work::Restore(revision), None) => tree.restore(*revision, meta)?,
+        (Work::Restore(revision), Some(_)) => tree.compare_and_restore(&before, *revision, meta)?,
+        (Work::Replace(old), None) => tree.set_root(old, meta)?,
+        (Work::Replace(old), Some(_)) => tree.compare_and_set_root(&before, old, meta)?,
     };
     let is_changed = committed.revision > before.revision();
     let (revision, renamed) = (committed.revision, committed.renamed);

@@ -14,6 +14,7 @@ use jungle_words::{FindError, with_causes};
 
 use super::Problem;
 use crate::access::AccessError;
+use crate::api::change::conflicts;
 use crate::etag::changed;
 
 /// The kinds of problems: what they are called here and in `type`, the status, and what they mean.
@@ -302,6 +303,12 @@ impl From<RevertError> for Problem {
             RevertError::NotWritten(error) => error.into(),
             RevertError::Changed { newest } => changed(newest),
             RevertError::OfAnother { .. } => Problem::new(Kind::NoSuchRevision, error),
+            RevertError::Conflict(ref why) => {
+                let taken: Vec<String> = why.reads().iter().map(ToString::to_string).collect();
+                Problem::new(Kind::Conflict, &error)
+                    .with("conflicts", conflicts(why.list().into_iter()))
+                    .with("taken", taken)
+            }
             error => Problem::new(Kind::Conflict, error),
         }
     }

@@ -229,7 +229,12 @@ fn revision_is_taken_back_or_gone_back_to() {
     let served = with_revisions(3);
     let n = || served.get("/api/v1/trees/t/node").json()["attributes"]["n"]["value"].clone();
     let reverts = "/api/v1/trees/t/reverts";
-    assert_eq!(served.post(reverts, r#"{"revision":3}"#).problem(), "conflict");
+    let refused = served.post(reverts, r#"{"revision":3}"#);
+    assert_eq!(refused.problem(), "conflict");
+    let told = refused.json();
+    let (conflicts, taken) = (&told["conflicts"], &told["taken"]);
+    assert_eq!((&conflicts[0]["path"], &conflicts[0]["attribute"]), (&json!("/"), &json!("n")));
+    assert_eq!((conflicts.as_array().unwrap().len(), taken), (1, &json!([])));
     served.post(reverts, r#"{"revision":4,"author":"ana"}"#).expect(200);
     assert_eq!(n(), 1);
     served.post(reverts, r#"{"revision":2,"mode":"restore"}"#).expect(200);
@@ -240,6 +245,35 @@ fn revision_is_taken_back_or_gone_back_to() {
         assert_eq!(served.send("POST", reverts, &stale, Some(&body)).problem(), "changed");
     }
     assert_eq!(served.post(reverts, r#"{"revision":99}"#).problem(), "no-such-revision");
+}
+
+#[test]
+fn version_of_another_branch_is_gone_back_to_by_its_name() {
+    let served = with_revisions(3);
+    let n = |branch: &str| {
+        let node = served.get(&format!("/api/v1/trees/t/node?branch={branch}")).expect(200);
+        node["attributes"]["n"]["value"].clone()
+    };
+    served.post("/api/v1/trees/t/branches", r#"{"name":"draft","at":"3"}"#).expect(201);
+    let put = r#"{"edits":[{"op":"put","path":"/","attribute":"n","value":70}]}"#;
+    served.post("/api/v1/trees/t/commits?branch=draft", put).expect(200);
+    let reverts = "/api/v1/trees/t/reverts";
+    served.post(reverts, r#"{"at":"draft","mode":"restore"}"#).expect(200);
+    assert_eq!(n("main"), 70);
+    let stale = [("if-match", "\"4\"")];
+    let body = Some(r#"{"at":"2","mode":"restore"}"#);
+    assert_eq!(served.send("POST", reverts, &stale, body).problem(), "changed");
+    // From before the branch was there.
+    served.post(reverts, r#"{"at":"2","mode":"restore","branch":"draft"}"#).expect(200);
+    assert_eq!(n("draft"), 0);
+    for (body, problem) in [
+        (r#"{"at":"nothing","mode":"restore"}"#, "no-such-revision"),
+        (r#"{"at":"2","revision":2,"mode":"restore"}"#, "bad-request"),
+        (r#"{"at":"2"}"#, "bad-request"),
+        (r#"{"mode":"restore"}"#, "bad-request"),
+    ] {
+        assert_eq!(served.post(reverts, body).problem(), problem, "{body}");
+    }
 }
 
 #[test]
