@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use jungle::{ArchiveError, PagesError};
 use jungle_formats::ndjson;
 use jungle_json::ExportError;
-use jungle_words::with_causes;
+use jungle_words::{FindError, with_causes};
 use serde::Serialize;
 
 use crate::output::{Format, json_line};
@@ -154,6 +154,17 @@ pub(crate) fn not_loaded(error: &(dyn Error + 'static)) -> Failure {
         true => Failure::of(Exit::Damaged, error)
             .with_hint("`jungle verify DIR` says whether the rest of the folder is whole"),
         false => Failure::of(Exit::Error, error),
+    }
+}
+
+/// A revision that the history lists, or that was found before.
+impl From<FindError> for Failure {
+    fn from(error: FindError) -> Failure {
+        match error {
+            FindError::NotRead(error) => error.into(),
+            FindError::NoSuchRevision { source, .. } => failed(source),
+            error => failed(error),
+        }
     }
 }
 

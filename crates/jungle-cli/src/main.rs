@@ -21,7 +21,6 @@ mod notes;
 mod notify;
 mod output;
 mod pager;
-mod past;
 mod patch;
 mod place;
 mod replacing;

@@ -244,7 +244,7 @@ fn back(found: Found, steps: usize) -> Result<Found, FindError> {
     Ok(Found { snapshot, ..found })
 }
 
-fn missing(name: &str, source: NoSuchRevision) -> FindError {
+pub(crate) fn missing(name: &str, source: NoSuchRevision) -> FindError {
     FindError::NoSuchRevision { name: name.into(), source }
 }
 

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use jungle_json::{Member, Shape, shape, value_at};
 use jungle_tree::{Change, Key, Node, Path, diff_at};
-use jungle_words::{Info, Tags};
+use jungle_words::{Doing, Info, Line, Tags};
 use serde::Serialize;
 
 use super::ls::members;
@@ -18,7 +18,6 @@ use crate::folder::tree;
 use crate::info;
 use crate::near;
 use crate::output::{Format, json_line, stdout};
-use crate::past::{Doing, Line};
 use crate::revision::{HELP, find_or_newest};
 
 /// Longer keys are not lined up.
@@ -71,11 +70,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     };
     let tags = Tags::of(&tree);
     let line = Line::back_from(&found.tree, found.snapshot.revision())?;
-    let mut past = line.revisions();
+    let mut past = line.revisions(..);
     while !left.is_empty()
         && let Some((tree, info)) = past.next().transpose()?
     {
-        let doing = Doing::of(tree, info.revision, folder.arena())?;
+        let doing = Doing::of(tree, info.revision)?;
         left.take_off(&doing, || tags.info(&info));
     }
     if !left.is_empty() {

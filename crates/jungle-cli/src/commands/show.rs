@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use jungle_tree::Path;
-use jungle_words::Tags;
+use jungle_words::{Doing, Tags};
 
 use crate::context::Context;
 use crate::differences::{Choice, print};
@@ -12,7 +12,6 @@ use crate::failure::Failure;
 use crate::folder::tree;
 use crate::info;
 use crate::output::stdout;
-use crate::past::Doing;
 use crate::revision::{HELP, find};
 
 /// Tell what a revision did, and who made it
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut out = stdout();
     let info = Tags::of(&tree).info(&found.info()?);
     info::print(&mut out, &info, context.format)?;
-    let Doing { before, after } = Doing::of_found(&found, folder.arena())?;
+    let Doing { before, after } = Doing::of_found(&found)?;
     let detail = args.detail.detail();
     print(&mut out, (&before, &after), &below, context.format, detail)?;
     Ok(out.flush()?)

@@ -3,7 +3,7 @@
 use jungle::{BranchError, DeleteTreeError, Jungle, NoSuchTree, RenameTreeError, TreeHandle};
 use jungle_json::value_at;
 use jungle_tree::{Path, Snapshot};
-use jungle_words::{Info, Tags, check_name};
+use jungle_words::{Doing, Info, Line, Tags, check_name};
 
 use super::{Edit, Mark, On, Order, Part, Place, TreeTold, Which};
 use crate::args;
@@ -11,7 +11,6 @@ use crate::context::Folder;
 use crate::failure::{Failure, failed};
 use crate::folder::{Written, edit, on_branch, tree};
 use crate::near;
-use crate::past::{Doing, Line};
 use crate::revision::{find, find_or_newest};
 use crate::search::{parse, search};
 
@@ -71,7 +70,7 @@ impl Place for Folder<'_> {
             Some(_) => Line::back_from(&tree, newest.revision())?,
             None => Line::of(&tree, newest.revision()),
         };
-        let mut past = line.revisions();
+        let mut past = line.revisions(..);
         let mut next = || match which.order {
             Order::NewestFirst => past.next(),
             Order::OldestFirst => past.next_back(),
@@ -80,7 +79,7 @@ impl Place for Folder<'_> {
         while let Some(next) = (count < which.limit).then(&mut next).flatten() {
             let (tree, info) = next?;
             if let Some(below) = which.below
-                && !Doing::of(tree, info.revision, self.arena())?.did_change(below)
+                && !Doing::of(tree, info.revision)?.did_change(below)
             {
                 continue;
             }
