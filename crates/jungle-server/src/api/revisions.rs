@@ -1,9 +1,11 @@
 //! The history of a branch.
 
+use std::ops::Range;
+
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
-use jungle::{ArchiveError, Revision, RevisionInfo};
-use jungle_words::{Info, Tags};
+use jungle::{ArchiveError, Path, Revision, RevisionInfo, TreeHandle};
+use jungle_words::{Doing, Info, Line, Tags};
 use serde::Serialize;
 
 use super::Named;
@@ -11,6 +13,9 @@ use crate::access::{Need, Role, Visitor};
 use crate::etag;
 use crate::problem::Problem;
 use crate::query::Query;
+
+/// Revisions that are looked at for a page of those that changed something at a path.
+const LOOKED_AT_MAX: usize = 1000;
 
 #[derive(Serialize)]
 struct Page {
@@ -25,18 +30,45 @@ pub(crate) async fn list(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let query = Query::of(&uri, &["branch", "order", "after", "limit"])?;
+    let query = Query::of(&uri, &["branch", "order", "after", "limit", "path"])?;
     let tree = app.branch(&name, &query, Need::whole(Role::Read))?;
-    let (after, limit) = (query.parsed::<u64>("after")?, query.limit()?);
-    let tags = Tags::of(&tree);
+    let asked = Asked {
+        after: query.parsed::<u64>("after")?,
+        limit: query.limit()?,
+        is_forward: query.one_of("order", &["backward", "forward"])? == 1,
+    };
+    let below = query.long_text("path").map(|_| query.path()).transpose()?;
+    let page = match below {
+        Some(below) => app.in_line(move || changed(&tree, &below, &asked)).await?,
+        None => all(&tree, &asked)?,
+    };
+    Ok(etag::told(&headers, &page))
+}
+
+/// Which page it is.
+struct Asked {
+    after: Option<u64>,
+    limit: usize,
+    is_forward: bool,
+}
+
+impl Asked {
+    /// The revisions that may be on it.
+    fn range(&self) -> Range<Revision> {
+        match (self.after, self.is_forward) {
+            (Some(after), true) => Revision::new(after.saturating_add(1))..Revision::new(u64::MAX),
+            (Some(after), false) => Revision::default()..Revision::new(after),
+            (None, _) => Revision::default()..Revision::new(u64::MAX),
+        }
+    }
+}
+
+fn all(tree: &TreeHandle, asked: &Asked) -> Result<Page, Problem> {
+    let (limit, past, tags) = (asked.limit, tree.history(asked.range()), Tags::of(tree));
     let told = |info: Result<RevisionInfo, ArchiveError>| Ok(tags.info(&info?));
-    let is_forward = query.one_of("order", &["backward", "forward"])? == 1;
-    let revisions: Result<Vec<Info>, ArchiveError> = if is_forward {
-        let from = Revision::new(after.map_or(0, |after| after.saturating_add(1)));
-        tree.history(from..).rev().take(limit + 1).map(told).collect()
-    } else {
-        let to = Revision::new(after.unwrap_or(u64::MAX));
-        tree.history(..to).take(limit + 1).map(told).collect()
+    let revisions: Result<Vec<Info>, ArchiveError> = match asked.is_forward {
+        true => past.rev().take(limit + 1).map(told).collect(),
+        false => past.take(limit + 1).map(told).collect(),
     };
     let mut page =
         Page { branch: tree.branch_name().to_owned(), revisions: revisions?, next: None };
@@ -44,7 +76,32 @@ pub(crate) async fn list(
         page.revisions.pop();
         page.next = page.revisions.last().map(|info| info.revision);
     }
-    Ok(etag::told(&headers, &page))
+    Ok(page)
+}
+
+/// Those that changed something at a path or below; behind the one with which the branch begins,
+/// those of the branch that it was made from. Only so many are looked at, so a page may have fewer
+/// than it has room for, or none, and not be the last.
+fn changed(tree: &TreeHandle, below: &Path, asked: &Asked) -> Result<Page, Problem> {
+    let tags = Tags::of(tree);
+    let line = Line::back_from(tree, tree.snapshot().revision())?;
+    let mut past = line.revisions(asked.range());
+    let branch = tree.branch_name().to_owned();
+    let mut page = Page { branch, revisions: Vec::new(), next: None };
+    for _ in 0..LOOKED_AT_MAX {
+        let next = if asked.is_forward { past.next_back() } else { past.next() };
+        let Some((tree, info)) = next.transpose()? else {
+            return Ok(Page { next: None, ..page });
+        };
+        if page.revisions.len() == asked.limit {
+            break;
+        }
+        page.next = Some(info.revision.number());
+        if Doing::of(tree, info.revision)?.did_change(below) {
+            page.revisions.push(tags.info(&info));
+        }
+    }
+    Ok(page)
 }
 
 pub(crate) async fn show(

@@ -35,6 +35,45 @@ fn history_comes_in_pages_from_both_ends() {
 }
 
 #[test]
+fn revisions_that_changed_something_at_a_path_come_in_pages_from_both_ends() {
+    let served = with_revisions(3);
+    let put = |branch: &str, key: &str, value: i64| {
+        let edit = json!({"op": "put", "path": "/", "attribute": key, "value": value});
+        let edits = json!({"edits": [edit]}).to_string();
+        let path = format!("/api/v1/trees/t/commits?branch={branch}");
+        served.post(&path, &edits).expect(200)["revision"].as_u64().unwrap()
+    };
+    let other = put("main", "other", 1);
+    served.post("/api/v1/trees/t/branches", r#"{"name":"draft"}"#).expect(201);
+    let draft = put("draft", "n", 70);
+    let main = put("main", "n", 80);
+    let pages = |query: &str| {
+        let (mut told, mut after) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/api/v1/trees/t/revisions?{query}{after}");
+            let page = served.get(&path).expect(200);
+            let revisions = page["revisions"].as_array().unwrap().iter();
+            told.extend(revisions.map(|info| info["revision"].as_u64().unwrap()));
+            if page["next"].is_null() {
+                return told;
+            }
+            after = format!("&after={}", page["next"]);
+        }
+    };
+    for limit in 1..=5 {
+        let told = |query: &str| pages(&format!("limit={limit}&{query}"));
+        assert_eq!(told("path=/n"), [main, 4, 3, 2]);
+        assert_eq!(told("path=/n&order=forward"), [2, 3, 4, main]);
+        assert_eq!(told("path=/other"), [other]);
+        assert_eq!(told("path=/nothing"), [0; 0]);
+        // What it began with is its own, and what came before that of the other branch.
+        assert_eq!(told("path=/n&branch=draft"), [draft, 4, 3, 2]);
+        assert_eq!(told("path=/&branch=draft&order=forward"), [2, 3, 4, other, draft]);
+    }
+    assert_eq!(served.get("/api/v1/trees/t/revisions?path=n").problem(), "bad-request");
+}
+
+#[test]
 fn what_is_many_steps_back_is_looked_for_in_line() {
     // Nobody comes to the end of the line.
     let served = Served::with(|options| {

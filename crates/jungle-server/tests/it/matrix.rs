@@ -127,6 +127,7 @@ const MATRIX: &[Row] = &[
     ("PUT", "/api/v1/trees/{tree}/document", "", "[1]", "? ? - x + + x x x x +"),
     ("PUT", "/api/v1/trees/{tree}/document", "?path=/a", "[1]", "? ? - x + + x + x x +"),
     ("GET", "/api/v1/trees/{tree}/revisions", "", "", "? ? - + + + x x x + +"),
+    ("GET", "/api/v1/trees/{tree}/revisions", "?path=/a", "", "? ? - + + + x x x + +"),
     ("GET", "/api/v1/trees/{tree}/revisions/{revision}", "", "", "? ? - + + + x x x + +"),
     ("GET", "/api/v1/trees/{tree}/diff", "", "", "? ? - + + + x x x + +"),
     ("GET", "/api/v1/trees/{tree}/diff", "?path=/a&from=main~1", "", "? ? - + + + + + x + +"),
