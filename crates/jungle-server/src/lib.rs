@@ -67,6 +67,6 @@ pub use answers::{Answer, Answers, AskError};
 pub use board::{Board, BoardError};
 pub use limits::{LimitError, Limits};
 pub use options::{BoardLevel, Options, StartError};
-pub use remote::{Remote, RemoteBody, RemoteError, RequestKey, typed, value_of};
+pub use remote::{Remote, RemoteBody, RemoteConflict, RemoteError, RequestKey, typed, value_of};
 pub use server::{Data, Server, StopError};
 pub use tls::{Certificate, Tls, TlsError};

@@ -25,8 +25,8 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::api::IDEMPOTENCY_KEY;
 use crate::api::value::{New, Shown};
+use crate::api::{IDEMPOTENCY_KEY, LAST_EVENT_ID};
 use crate::dial::{connect, connector, encrypt, system_roots};
 
 /// For how long nothing may come of an answer that has begun, where it is read as it comes: the
@@ -136,7 +136,42 @@ pub enum RemoteError {
         detail: String,
         /// What to do.
         hint: Option<String>,
+        /// Where changes contradict each other: of a merge or a revert, not all if there are many.
+        conflicts: Vec<RemoteConflict>,
     },
+}
+
+/// A place where changes contradict each other, as a server tells it.
+///
+/// ```
+/// use jungle::{Jungle, Memory};
+/// use jungle_server::{Data, Options, Remote, RemoteError, RequestKey, Server};
+/// use serde_json::json;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let jungle = Jungle::memory()?;
+/// let notes = jungle.create_tree("notes")?;
+/// let first = notes.update(|tx| tx.put_attribute(&[], "n", 1))?.revision.number();
+/// notes.update(|tx| tx.put_attribute(&[], "n", 2))?;
+/// let server = Server::start(Data::Memory(jungle), Options::default())?;
+/// let remote = Remote::new(&format!("http://{}", server.address()), None)?;
+/// let address = Remote::address(&["trees", "notes", "reverts"], &[]);
+/// let reverted = remote.once(&address, &json!({"revision": first}), &RequestKey::new()?);
+/// let Err(RemoteError::Refused { conflicts, .. }) = reverted else { panic!("it is 2 by now") };
+/// assert_eq!((&*conflicts[0].path, conflicts[0].attribute.as_deref()), ("/", Some("n")));
+/// server.stop()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct RemoteConflict {
+    /// The node.
+    pub path: String,
+    /// The attribute, if it is about one.
+    pub attribute: Option<String>,
+    /// The kind of conflict, as `removed-below`.
+    pub kind: String,
 }
 
 impl RemoteError {
@@ -156,7 +191,13 @@ impl RemoteError {
     }
 }
 
-/// What a request is known by that is sent again: see [`Remote::commit`].
+impl RemoteConflict {
+    fn taken(path: String) -> RemoteConflict {
+        RemoteConflict { path, attribute: None, kind: "key-taken".to_owned() }
+    }
+}
+
+/// What a request is known by that is sent again: see [`Remote::commit`] and [`Remote::once`].
 #[derive(Clone, Debug)]
 pub struct RequestKey(HeaderValue);
 
@@ -186,6 +227,11 @@ struct Told {
     kind: String,
     detail: String,
     hint: Option<String>,
+    #[serde(default)]
+    conflicts: Vec<RemoteConflict>,
+    /// Where something was to come back, and is back already.
+    #[serde(default)]
+    taken: Vec<String>,
 }
 
 impl Remote {
@@ -348,6 +394,64 @@ impl Remote {
         self.ask("POST", address, body, more)?.whole()
     }
 
+    /// Has something done by `POST` upon whatever is the newest revision. Where no answer comes, it
+    /// may be sent again with the same key, as for [`commit`](Remote::commit); it must be something
+    /// for which servers heed that, such as a revert.
+    ///
+    /// # Errors
+    /// As [`get`](Remote::get).
+    ///
+    /// # Panics
+    /// As [`get`](Remote::get).
+    pub fn once(
+        &self,
+        address: &str,
+        body: &Json,
+        key: &RequestKey,
+    ) -> Result<Vec<u8>, RemoteError> {
+        let more = HeaderMap::from_iter([(IDEMPOTENCY_KEY, key.0.clone())]);
+        self.ask("POST", address, body, more)?.whole()
+    }
+
+    /// Begins to read what goes on at an address, as server-sent events: after the one with this
+    /// id, if one was seen. The next comes only while it is read.
+    ///
+    /// # Errors
+    /// As [`get`](Remote::get).
+    ///
+    /// # Panics
+    /// As [`get`](Remote::get).
+    ///
+    /// ```
+    /// use std::io::{BufRead, BufReader};
+    ///
+    /// use jungle::{Jungle, Memory};
+    /// use jungle_server::{Data, Options, Remote, Server};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let jungle = Jungle::memory()?;
+    /// jungle.create_tree("notes")?.update(|tx| tx.put_attribute(&[], "n", 1))?;
+    /// let server = Server::start(Data::Memory(jungle), Options::default())?;
+    /// let remote = Remote::new(&format!("http://{}", server.address()), None)?;
+    /// let all = [("after", "0"), ("follow", "false")];
+    /// let events = remote.events(&Remote::address(&["trees", "notes", "watch"], &all), None)?;
+    /// let lines = BufReader::new(events).lines().collect::<Result<Vec<String>, _>>()?;
+    /// assert!(lines.contains(&"event: change".to_owned()));
+    /// assert!(lines.contains(&"event: end".to_owned()));
+    /// server.stop()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn events(&self, address: &str, seen: Option<&str>) -> Result<RemoteBody<'_>, RemoteError> {
+        let mut more = HeaderMap::new();
+        if let Some(seen) = seen {
+            // It came from there: no server of this kind has others.
+            let wrong = |_| RemoteError::Other { url: self.url.clone(), status: 200 };
+            more.insert(LAST_EVENT_ID, HeaderValue::try_from(seen).map_err(wrong)?);
+        }
+        self.ask("GET", address, &Json::Null, more)
+    }
+
     /// Has something done by `POST` of which the answer may be larger than memory: it is read as it
     /// comes, and takes memory for a piece of it. It comes only while it is read.
     ///
@@ -434,9 +538,10 @@ impl Remote {
 
     fn refused(&self, status: StatusCode, body: &[u8]) -> RemoteError {
         let told = serde_json::from_slice::<Told>(body).ok();
-        let refused = told.and_then(|Told { kind, detail, hint }| {
+        let refused = told.and_then(|Told { kind, detail, hint, mut conflicts, taken }| {
             let kind = kind.strip_prefix("urn:jungle:")?.to_owned();
-            Some(RemoteError::Refused { kind, detail, hint })
+            conflicts.extend(taken.into_iter().map(RemoteConflict::taken));
+            Some(RemoteError::Refused { kind, detail, hint, conflicts })
         });
         let status = status.as_u16();
         refused.unwrap_or_else(|| RemoteError::Other { url: self.url.clone(), status })
@@ -456,8 +561,9 @@ fn is_here(host: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// An answer's body, which comes while it is read: see [`Remote::stream`]. Who drops it goes away.
-/// A read fails when the connection ends before the body does, or nothing comes for a minute.
+/// An answer's body, which comes while it is read: see [`Remote::stream`] and [`Remote::events`].
+/// Who drops it goes away. A read fails when the connection ends before the body does, or nothing
+/// comes for a minute.
 pub struct RemoteBody<'r> {
     remote: &'r Remote,
     body: Incoming,

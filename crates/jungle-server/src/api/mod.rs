@@ -50,6 +50,7 @@ use crate::upkeep::Work;
 pub(crate) use compared::Compared;
 pub(crate) use repeat::IDEMPOTENCY_KEY;
 pub(crate) use status::{OPENAPI, of_all};
+pub(crate) use watch::LAST_EVENT_ID;
 
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()

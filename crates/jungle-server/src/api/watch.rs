@@ -19,7 +19,7 @@ use crate::hub::{QUEUE_BYTES, Subscription};
 use crate::problem::{Kind, Problem, not_yet};
 use crate::query::Query;
 
-pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A sign of life is sent when nothing happened for this long, so that nobody between takes the
 /// connection for dead.
