@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use jungle::{Change, Conflict, ConflictKind, Node, Path};
 use jungle_json::value_at;
-use jungle_words::conflict;
 use serde_json::Value;
 
 use crate::output::json;
@@ -20,14 +19,15 @@ pub(crate) fn member_of(conflict: &Conflict) -> Path {
     }
 }
 
-/// A conflict at a member as a line of JSON, with what is there on each side, if anything is.
+/// A conflict of this kind at a member as a line of JSON, with what is there on each side, if
+/// anything is.
 pub(crate) fn print_json(
     out: &mut impl Write,
-    (path, kind): (&Path, ConflictKind),
+    (path, kind): (&Path, &str),
     sides: [(&str, Node<'_>); 3],
 ) -> io::Result<()> {
-    let (text, kind) = (Value::from(path.to_string()), conflict::name(kind));
-    write!(out, r#"{{"conflict":{text},"kind":"{kind}""#)?;
+    let (text, kind) = (Value::from(path.to_string()), Value::from(kind));
+    write!(out, r#"{{"conflict":{text},"kind":{kind}"#)?;
     for (side, root) in sides {
         if let Some(value) = value_at(root, path) {
             write!(out, r#","{side}":{}"#, json(value))?;

@@ -223,7 +223,7 @@ fn tell(out: &mut impl Write, place: &Place<'_>, merge: &Merge, format: Format) 
         }
         Format::Json => {
             let sides = sides.map(|(side, snapshot)| (side, snapshot.root()));
-            print_json(out, (path, conflict.kind), sides)?;
+            print_json(out, (path, conflict::name(conflict.kind)), sides)?;
         }
     }
     Ok(())

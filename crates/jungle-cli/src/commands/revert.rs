@@ -2,21 +2,19 @@
 
 use std::io::Write;
 
-use jungle::{ConflictKind, Conflicts, Path, RevertError, Revision, TreeHandle};
-
 use crate::args;
-use crate::conflict::{member_of, print_json};
+use crate::conflict::print_json;
 use crate::context::Context;
-use crate::failure::{Exit, Failure, failed};
-use crate::folder::{Written, tree};
+use crate::failure::{Exit, Failure};
 use crate::output::{Format, notice, stdout};
-use crate::revision::{HELP, find};
+use crate::place::{Back, Clash, On, Part, Place, Purpose, Reverted};
+use crate::revision::HELP;
 
 /// Take back what one revision did, or go back to what the tree was; both as a new revision
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// The folder
+    /// The folder, or the URL of a server
     dir: String,
     /// The tree
     tree: String,
@@ -32,51 +30,33 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let folder = context.write(&args.dir)?;
-    let tree = tree(&folder, &args.tree, args.branch.branch.as_deref())?;
-    let found = find(&tree, &args.rev)?;
-    // A number is taken as it is: at one of another tree, what this one did before is not meant.
-    let number = args.rev.parse().map_or(found.snapshot.revision(), Revision::new);
-    let mut meta = args.meta.commit();
-    if meta.message_text().is_none() {
-        let what = if args.to { "back to" } else { "revert" };
-        meta = meta.message(&format!("{what} {}", args.rev));
-    }
-    let before = tree.snapshot().revision();
-    let committed = if args.to {
-        tree.set_root(&found.snapshot, &meta).map_err(failed)?
-    } else {
-        tree.revert(number, &meta).map_err(|error| match error {
-            RevertError::Conflict(conflicts) => {
-                changed_since(&tree, number, &conflicts, context.format)
-            }
-            error => failed(error),
-        })?
+    let place = context.place(&args.dir, Purpose::Write)?;
+    let on = On { tree: &args.tree, branch: args.branch.branch.as_deref() };
+    let (back, what) = match args.to {
+        true => (Back::To, "back to"),
+        false => (Back::Over, "revert"),
     };
-    let changed = committed.revision != before;
-    let mut out = notice();
-    let written = Written { revision: committed.revision.number(), changed };
-    written.print(&mut out, context.format)?;
-    Ok(out.flush()?)
+    let message = args.meta.message.clone();
+    let message = message.unwrap_or_else(|| format!("{what} {}", args.rev));
+    let meta = args::Meta { message: Some(message), author: args.meta.author.clone() };
+    match place.revert(on, &args.rev, back, &meta)? {
+        Reverted::Written(written) => {
+            let mut out = notice();
+            written.print(&mut out, context.format)?;
+            Ok(out.flush()?)
+        }
+        Reverted::Contradicted { revision, clashes } => {
+            if context.format == Format::Json {
+                print(&*place, on, revision, &clashes)?;
+            }
+            Err(changed_since(revision, &clashes))
+        }
+    }
 }
 
 /// Says where what a revision did has been changed since; to programs also how, as `merge` does.
-fn changed_since(
-    tree: &TreeHandle,
-    revision: Revision,
-    conflicts: &Conflicts,
-    format: Format,
-) -> Failure {
-    let listed = conflicts.list().into_iter().map(|it| (member_of(it), it.kind));
-    // Where something was to come back, and is back already.
-    let taken = conflicts.reads().into_iter().map(|path| (path.clone(), ConflictKind::KeyTaken));
-    let places: Vec<(Path, ConflictKind)> = listed.chain(taken).collect();
-    if format == Format::Json
-        && let Err(failure) = print(tree, revision, &places)
-    {
-        return failure;
-    }
-    let paths: Vec<String> = places.iter().map(|(path, _)| path.to_string()).collect();
+fn changed_since(revision: u64, clashes: &[Clash]) -> Failure {
+    let paths: Vec<String> = clashes.iter().map(|clash| clash.path.to_string()).collect();
     let paths = paths.join(", ");
     let message = format!("what revision {revision} did has been changed since, at {paths}");
     Failure::new(Exit::Conflict, message)
@@ -84,18 +64,14 @@ fn changed_since(
 }
 
 /// Ours is what the revision found, from what it made of that; theirs is what came after it.
-fn print(
-    tree: &TreeHandle,
-    revision: Revision,
-    places: &[(Path, ConflictKind)],
-) -> Result<(), Failure> {
-    let before = Revision::new(revision.number().saturating_sub(1));
-    let (base, ours) = (tree.at(revision).map_err(failed)?, tree.at(before).map_err(failed)?);
-    let theirs = tree.snapshot();
+fn print(place: &dyn Place, on: On<'_>, revision: u64, clashes: &[Clash]) -> Result<(), Failure> {
+    let (made, found) = (revision.to_string(), format!("{revision}~1"));
     let mut out = stdout();
-    for (path, kind) in places {
+    for Clash { path, kind } in clashes {
+        let look = |at| place.look_on(on, at, Part::Whole(path));
+        let (base, ours, theirs) = (look(Some(&*made))?, look(Some(&*found))?, look(None)?);
         let sides = [("base", base.root()), ("ours", ours.root()), ("theirs", theirs.root())];
-        print_json(&mut out, (path, *kind), sides)?;
+        print_json(&mut out, (path, &**kind), sides)?;
     }
     Ok(out.flush()?)
 }

@@ -3,22 +3,21 @@
 use std::io::Write;
 
 use jungle_tree::Path;
-use jungle_words::{Doing, Tags};
 
 use crate::context::Context;
-use crate::differences::{Choice, print};
+use crate::differences::{Choice, print_all};
 use crate::document::path;
 use crate::failure::Failure;
-use crate::folder::tree;
 use crate::info;
 use crate::output::stdout;
-use crate::revision::{HELP, find};
+use crate::place::Purpose;
+use crate::revision::HELP;
 
 /// Tell what a revision did, and who made it
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// The folder
+    /// The folder, or the URL of a server
     dir: String,
     /// The tree
     tree: String,
@@ -33,14 +32,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let below = args.path.as_deref().map_or(Ok(Path::root()), path)?;
-    let folder = context.read(&args.dir)?;
-    let tree = tree(&folder, &args.tree, None)?;
-    let found = find(&tree, &args.rev)?;
+    let place = context.place(&args.dir, Purpose::Read)?;
+    let (info, compared) = place.doing(&args.tree, &args.rev, &below)?;
     let mut out = stdout();
-    let info = Tags::of(&tree).info(&found.info()?);
     info::print(&mut out, &info, context.format)?;
-    let Doing { before, after } = Doing::of_found(&found)?;
-    let detail = args.detail.detail();
-    print(&mut out, (&before, &after), &below, context.format, detail)?;
+    if let Some(found) = compared.differences(&below) {
+        print_all(&mut out, &found, &below, context.format, args.detail.detail())?;
+    }
     Ok(out.flush()?)
 }

@@ -8,6 +8,7 @@
 mod check;
 mod line;
 mod perform;
+mod told;
 mod value;
 
 use std::collections::BTreeSet;
@@ -17,6 +18,7 @@ use jungle_tree::{Editor, Key, Path};
 use jungle_words::differences::Moves;
 
 pub(crate) use check::Conflict;
+pub(crate) use told::Differences;
 
 use crate::document::{reader, shown};
 use crate::failure::{Exit, Failure};

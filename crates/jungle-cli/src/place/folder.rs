@@ -1,14 +1,18 @@
 //! A folder as a place.
 
-use jungle::{BranchError, DeleteTreeError, Jungle, NoSuchTree, RenameTreeError, TreeHandle};
+use jungle::{
+    BranchError, ConflictKind, Conflicts, DeleteTreeError, Jungle, NoSuchRevision, NoSuchTree,
+    RenameTreeError, RevertError, Revision, TreeHandle,
+};
 use jungle_json::value_at;
 use jungle_tree::{Path, Snapshot};
-use jungle_words::{Doing, Info, Line, Tags, check_name};
+use jungle_words::{Doing, Info, Line, Tags, check_name, conflict};
 
-use super::{Edit, Mark, On, Order, Part, Place, TreeTold, Which};
+use super::{Back, Clash, Compared, Edit, Mark, On, Order, Part, Place, Reverted, TreeTold, Which};
 use crate::args;
+use crate::conflict::member_of;
 use crate::context::Folder;
-use crate::failure::{Failure, failed};
+use crate::failure::{Exit, Failure, failed};
 use crate::folder::{Written, edit, on_branch, tree};
 use crate::near;
 use crate::revision::{find, find_or_newest};
@@ -41,8 +45,8 @@ impl Place for Folder<'_> {
     }
 
     /// All of it is there.
-    fn look(&self, name: &str, at: Option<&str>, _: Part<'_>) -> Result<Snapshot, Failure> {
-        let found = find_or_newest(&tree(self, name, None)?, at)?;
+    fn look_on(&self, on: On<'_>, at: Option<&str>, _: Part<'_>) -> Result<Snapshot, Failure> {
+        let found = find_or_newest(&tree(self, on.tree, on.branch)?, at)?;
         Ok((*found.snapshot).clone())
     }
 
@@ -96,6 +100,26 @@ impl Place for Folder<'_> {
         let tree = tree(self, name, None)?;
         let found = find(&tree, rev)?;
         Ok(Tags::of(&tree).info(&found.info()?))
+    }
+
+    fn doing(&self, name: &str, rev: &str, _: &Path) -> Result<(Info, Compared), Failure> {
+        let tree = tree(self, name, None)?;
+        let found = find(&tree, rev)?;
+        let info = Tags::of(&tree).info(&found.info()?);
+        let Doing { before, after } = Doing::of_found(&found)?;
+        Ok((info, Compared::Here { before, after }))
+    }
+
+    fn compare(
+        &self,
+        name: &str,
+        (before, after): (&str, Option<&str>),
+        _: &Path,
+    ) -> Result<Compared, Failure> {
+        let tree = tree(self, name, None)?;
+        let before = (*find(&tree, before)?.snapshot).clone();
+        let after = (*find_or_newest(&tree, after)?.snapshot).clone();
+        Ok(Compared::Here { before, after })
     }
 
     fn marks(&self, of: &str, kind: Mark) -> Result<Vec<(String, u64)>, Failure> {
@@ -154,6 +178,53 @@ impl Place for Folder<'_> {
     ) -> Result<Written, Failure> {
         edit(&tree(self, on.tree, on.branch)?, meta.commit(), done)
     }
+
+    fn revert(
+        &self,
+        on: On<'_>,
+        rev: &str,
+        back: Back,
+        meta: &args::Meta,
+    ) -> Result<Reverted, Failure> {
+        let tree = tree(self, on.tree, on.branch)?;
+        let found = find(&tree, rev)?;
+        // A number is taken as it is: at one of another tree, what this one did before is not
+        // meant.
+        let number = rev.parse().map_or(found.snapshot.revision(), Revision::new);
+        let (before, meta) = (tree.snapshot().revision(), meta.commit());
+        let committed = match back {
+            Back::To => tree.set_root(&found.snapshot, &meta).map_err(failed)?,
+            Back::Over => match tree.revert(number, &meta) {
+                Ok(committed) => committed,
+                Err(RevertError::Conflict(why)) => {
+                    let (revision, clashes) = (number.number(), clashes(&why));
+                    return Ok(Reverted::Contradicted { revision, clashes });
+                }
+                Err(error) => return Err(not_reverted(error)),
+            },
+        };
+        let changed = committed.revision != before;
+        Ok(Reverted::Written(Written { revision: committed.revision.number(), changed }))
+    }
+}
+
+fn not_reverted(error: RevertError) -> Failure {
+    match error {
+        RevertError::NoSuchRevision(NoSuchRevision::NotRead(error)) => error.into(),
+        RevertError::NoSuchRevision(_) | RevertError::OfAnother { .. } => {
+            Failure::of(Exit::NotFound, &error)
+        }
+        error => failed(error),
+    }
+}
+
+/// Where what a revision did has been changed since.
+fn clashes(why: &Conflicts) -> Vec<Clash> {
+    let listed = why.list().into_iter().map(|it| (member_of(it), it.kind));
+    // Where something was to come back, and is back already.
+    let taken = why.reads().into_iter().map(|path| (path.clone(), ConflictKind::KeyTaken));
+    let clash = |(path, kind)| Clash { path, kind: conflict::name(kind).to_owned() };
+    listed.chain(taken).map(clash).collect()
 }
 
 fn told(tree: &TreeHandle) -> TreeTold {

@@ -2,17 +2,20 @@
 
 mod edits;
 mod folder;
+mod history;
 mod partial;
 mod server;
 
 use jungle::{Editor, Path};
 use jungle_tree::Snapshot;
 use jungle_words::Info;
+use jungle_words::differences::{Difference, differences};
 use serde::Serialize;
 
 use crate::args;
 use crate::failure::Failure;
 use crate::folder::Written;
+use crate::patch::Differences;
 
 pub(crate) use server::Server;
 
@@ -30,7 +33,12 @@ pub(crate) trait Place {
 
     /// A version, with at least this part of it: the revision of this name, without a name the
     /// newest.
-    fn look(&self, tree: &str, at: Option<&str>, part: Part<'_>) -> Result<Snapshot, Failure>;
+    fn look(&self, tree: &str, at: Option<&str>, part: Part<'_>) -> Result<Snapshot, Failure> {
+        self.look_on(On { tree, branch: None }, at, part)
+    }
+
+    /// The same of a branch.
+    fn look_on(&self, on: On<'_>, at: Option<&str>, part: Part<'_>) -> Result<Snapshot, Failure>;
 
     /// Gives the nodes of a version for which an expression is true, in document order, for as long
     /// as more are wanted.
@@ -53,6 +61,18 @@ pub(crate) trait Place {
     /// The revision of this name.
     fn revision(&self, tree: &str, rev: &str) -> Result<Info, Failure>;
 
+    /// What a revision did at a path and below, and what is told of it.
+    fn doing(&self, tree: &str, rev: &str, below: &Path) -> Result<(Info, Compared), Failure>;
+
+    /// What differs at a path and below between the revisions of these names; without the second
+    /// one it is the newest.
+    fn compare(
+        &self,
+        tree: &str,
+        between: (&str, Option<&str>),
+        below: &Path,
+    ) -> Result<Compared, Failure>;
+
     /// The names that revisions of a tree have, with these.
     fn marks(&self, of: &str, kind: Mark) -> Result<Vec<(String, u64)>, Failure>;
 
@@ -70,6 +90,15 @@ pub(crate) trait Place {
         at: &Path,
         done: Edit<'_>,
     ) -> Result<Written, Failure>;
+
+    /// Goes back over the revision of this name, or to it, in one commit.
+    fn revert(
+        &self,
+        on: On<'_>,
+        rev: &str,
+        back: Back,
+        meta: &args::Meta,
+    ) -> Result<Reverted, Failure>;
 }
 
 /// What is done in a commit.
@@ -82,6 +111,48 @@ pub(crate) enum Part<'p> {
     Whole(&'p Path),
     /// What kind of thing is at a path, and each of its members.
     Members(&'p Path),
+}
+
+/// Two versions, compared.
+pub(crate) enum Compared {
+    /// Both are here.
+    Here { before: Snapshot, after: Snapshot },
+    /// It was told what differs at the path that was asked for; nothing if neither has something
+    /// there.
+    Told(Option<Differences>),
+}
+
+impl Compared {
+    /// What differs in `below`, which was asked for, and deeper; nothing if neither has something
+    /// there.
+    pub(crate) fn differences(&self, below: &Path) -> Option<Vec<Difference<'_>>> {
+        match self {
+            Compared::Here { before, after } => differences(before, after, below),
+            Compared::Told(told) => told.as_ref().map(Differences::all),
+        }
+    }
+}
+
+/// How it is gone back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Back {
+    /// What the revision did is taken back.
+    Over,
+    /// The tree becomes what it was at the revision.
+    To,
+}
+
+/// What came of it.
+pub(crate) enum Reverted {
+    Written(Written),
+    /// What the revision did has been changed since, at these places.
+    Contradicted { revision: u64, clashes: Vec<Clash> },
+}
+
+/// A place where what was done has been changed since, and the kind of conflict.
+pub(crate) struct Clash {
+    pub(crate) path: Path,
+    pub(crate) kind: String,
 }
 
 /// What a place is opened for.
@@ -135,7 +206,8 @@ pub(crate) fn no_server(place: &str) -> Result<(), Failure> {
         return Ok(());
     }
     // It is not repeated: it may have a password in it.
-    let hint = "get, put, rm, ls, find, log, at, trees, branch, tag and backup do; see docs/api.md";
+    let hint = "get, put, rm, ls, find, log, show, diff, revert, at, trees, branch, tag and backup \
+                do; see docs/api.md";
     Err(Failure::usage("this command asks no server").with_hint(hint))
 }
 

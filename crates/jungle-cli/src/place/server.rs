@@ -12,8 +12,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::edits::{edits, unknown};
+use super::history::no_revision;
 use super::partial::Partial;
-use super::{Edit, Mark, On, Order, Part, Place, TreeTold, Which};
+use super::{Back, Compared, Edit, Mark, On, Order, Part, Place, Reverted, TreeTold, Which};
 use crate::args;
 use crate::failure::{Exit, Failure};
 use crate::folder::Written;
@@ -34,7 +35,7 @@ const TRIES: usize = 100;
 
 /// A server.
 pub(crate) struct Server {
-    remote: Remote,
+    pub(super) remote: Remote,
     url: String,
 }
 
@@ -125,11 +126,14 @@ impl Server {
         patiently(|| self.remote.send(method, address, body))
     }
 
-    /// Has edits done upon the newest revision. Where no answer comes they may be done: the server
-    /// knows them by their key when they are sent again.
-    fn commit(&self, address: &str, body: &Json, newest: u64) -> Result<Vec<u8>, RemoteError> {
+    /// Has something done in a commit. Where no answer comes it may be done: the server knows it by
+    /// its key when it is sent again.
+    pub(super) fn surely(
+        &self,
+        send: impl Fn(&RequestKey) -> Result<Vec<u8>, RemoteError>,
+    ) -> Result<Vec<u8>, RemoteError> {
         let key = RequestKey::new()?;
-        let send = || patiently(|| self.remote.commit(address, body, newest, &key));
+        let send = || patiently(|| send(&key));
         let unanswered = match send() {
             Err(error @ RemoteError::Broken { .. }) => error,
             answer => return answer,
@@ -182,7 +186,7 @@ impl Server {
                 no_branch(tree, branch, &branches)
             }
             (Some("no-such-revision"), _, Some(rev))
-                if failure.message() == format!("the tree {tree:?} has no revision {rev:?}") =>
+                if failure.message() == no_revision(tree, rev) =>
             {
                 let marks = self.marks(tree, Mark::Tag).and_then(|mut marks| {
                     marks.extend(self.marks(tree, Mark::Branch)?);
@@ -259,14 +263,21 @@ impl Server {
         let body = json!({"author": meta.author, "message": meta.message, "edits": edits});
         let branch = on.branch.map(|branch| ("branch", branch));
         let address = Remote::address(&["trees", on.tree, "commits"], branch.as_slice());
-        let written = self.commit(&address, &body, revision);
+        let written = self.surely(|key| self.remote.commit(&address, &body, revision, key));
         match written.and_then(|written| self.read(&written)) {
             Ok(written) => Ok(Some(written)),
             Err(error) if error.kind() == Some("changed") => Ok(None),
-            Err(error @ RemoteError::Broken { .. }) => {
-                Err(failure(&error).with_hint("it may have been done: `jungle log` tells"))
+            Err(error) => Err(self.not_done(&error, Asked { on, rev: None })),
+        }
+    }
+
+    /// Why something was not committed.
+    pub(super) fn not_done(&self, error: &RemoteError, asked: Asked<'_>) -> Failure {
+        match error {
+            RemoteError::Broken { .. } => {
+                failure(error).with_hint("it may have been done: `jungle log` tells")
             }
-            Err(error) => Err(self.refused(&error, Asked { on, rev: None })),
+            _ => self.refused(error, asked),
         }
     }
 }
@@ -302,8 +313,7 @@ impl Place for Server {
         self.delete(&["trees", name]).map_err(|error| self.tree_refused(&error, name))
     }
 
-    fn look(&self, tree: &str, at: Option<&str>, part: Part<'_>) -> Result<Snapshot, Failure> {
-        let on = On { tree, branch: None };
+    fn look_on(&self, on: On<'_>, at: Option<&str>, part: Part<'_>) -> Result<Snapshot, Failure> {
         let mut partial = Partial::new(self, on, at.map(str::to_owned))?;
         match part {
             Part::Whole(path) => partial.whole(path)?,
@@ -349,20 +359,17 @@ impl Place for Server {
         which: &Which<'_>,
         each: &mut dyn FnMut(&Info) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if which.below.is_some() {
-            let message = "a server does not tell which revisions changed something at a path";
-            let hint = "`jungle log DIR TREE PATH` looks into its folder while it serves, too";
-            return Err(Failure::usage(message).with_hint(hint));
-        }
         let order = match which.order {
             Order::NewestFirst => "backward",
             Order::OldestFirst => "forward",
         };
+        let path = which.below.map(Path::to_string);
         let (mut left, mut after) = (which.limit, None::<String>);
         loop {
             let limit = left.clamp(1, PAGE).to_string();
             let mut parameters = vec![("order", order), ("limit", &*limit)];
             parameters.extend(on.branch.map(|branch| ("branch", branch)));
+            parameters.extend(path.as_deref().map(|path| ("path", path)));
             parameters.extend(after.as_deref().map(|after| ("after", after)));
             let page = self.ask::<RevisionPage>(&["trees", on.tree, "revisions"], &parameters);
             let page = page.map_err(|error| self.refused(&error, Asked { on, rev: None }))?;
@@ -370,15 +377,33 @@ impl Place for Server {
                 each(info)?;
             }
             left = left.saturating_sub(page.revisions.len());
-            let Some(next) = page.next.filter(|_| left > 0) else { return Ok(()) };
+            let Some(next) = page.next.filter(|_| left > 0) else { break };
             after = Some(next.to_string());
+        }
+        match which.below.filter(|_| left == which.limit) {
+            Some(below) => self.must_be_there(on, below),
+            None => Ok(()),
         }
     }
 
     fn revision(&self, tree: &str, rev: &str) -> Result<Info, Failure> {
-        let asked = Asked { on: On { tree, branch: None }, rev: Some(rev) };
-        let info = self.ask(&["trees", tree, "revisions", rev], &[]);
-        info.map_err(|error| self.refused(&error, asked))
+        self.info(On { tree, branch: None }, rev)
+    }
+
+    fn doing(&self, tree: &str, rev: &str, below: &Path) -> Result<(Info, Compared), Failure> {
+        self.differing(On { tree, branch: None }, &[("to", rev)], below)
+    }
+
+    fn compare(
+        &self,
+        tree: &str,
+        (before, after): (&str, Option<&str>),
+        below: &Path,
+    ) -> Result<Compared, Failure> {
+        let mut versions = vec![("from", before)];
+        versions.extend(after.map(|after| ("to", after)));
+        let (_, compared) = self.differing(On { tree, branch: None }, &versions, below)?;
+        Ok(compared)
     }
 
     fn marks(&self, of: &str, kind: Mark) -> Result<Vec<(String, u64)>, Failure> {
@@ -424,6 +449,16 @@ impl Place for Server {
         let message = format_args!("{TRIES} times somebody else was quicker; nothing was changed");
         Err(Failure::new(Exit::Conflict, message))
     }
+
+    fn revert(
+        &self,
+        on: On<'_>,
+        rev: &str,
+        back: Back,
+        meta: &args::Meta,
+    ) -> Result<Reverted, Failure> {
+        self.gone_back(on, rev, back, meta)
+    }
 }
 
 impl Mark {
@@ -450,7 +485,7 @@ fn no_branch(tree: &str, branch: &str, branches: &[(String, u64)]) -> Failure {
 
 /// Asks. Where too much is asked at once, which does nothing, or the same is still being done, it
 /// is asked again a little later.
-fn patiently<T>(ask: impl Fn() -> Result<T, RemoteError>) -> Result<T, RemoteError> {
+pub(super) fn patiently<T>(ask: impl Fn() -> Result<T, RemoteError>) -> Result<T, RemoteError> {
     for _ in 0..WAITS {
         match ask() {
             Err(error) if matches!(error.kind(), Some("too-many" | "busy")) => sleep(WAIT),
@@ -461,7 +496,7 @@ fn patiently<T>(ask: impl Fn() -> Result<T, RemoteError>) -> Result<T, RemoteErr
 }
 
 /// Why a server did not do something, as it says itself.
-fn failure(error: &RemoteError) -> Failure {
+pub(super) fn failure(error: &RemoteError) -> Failure {
     let exit = match error {
         RemoteError::Url { .. } | RemoteError::Token | RemoteError::Exposed { .. } => Exit::Usage,
         error if error.is_away() => Exit::Unreachable,
@@ -488,6 +523,6 @@ fn failure(error: &RemoteError) -> Failure {
 }
 
 /// Without what would move the cursor: others say it.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.chars().filter(|char| !char.is_control()).collect()
 }

@@ -37,6 +37,7 @@ mod posting;
 mod published;
 mod quiet;
 mod remote;
+mod remote_past;
 mod repair;
 mod secrets;
 mod serve;

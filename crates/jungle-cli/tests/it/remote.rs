@@ -12,13 +12,13 @@ use crate::transcripts::without_times;
 use crate::{Ended, Folder};
 
 /// A folder and a server, which had the same done so far.
-struct Both {
-    folder: Folder,
-    serving: Serving,
+pub(crate) struct Both {
+    pub(crate) folder: Folder,
+    pub(crate) serving: Serving,
 }
 
 impl Both {
-    fn new(name: &str) -> Both {
+    pub(crate) fn new(name: &str) -> Both {
         let folder = Folder::new(name);
         let serving = Serving::start(&folder, &["--data", "served"]);
         let both = Both { folder, serving };
@@ -26,14 +26,14 @@ impl Both {
         both
     }
 
-    fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         self.serving.told["url"].as_str().unwrap()
     }
 
     /// Does a command on both, `AT` each of them in turn, and holds what it prints against each
     /// other.
     #[track_caller]
-    fn check(&self, command: &[&str], code: i32) {
+    pub(crate) fn check(&self, command: &[&str], code: i32) {
         self.check_with_input(command, "", code);
     }
 
@@ -52,7 +52,7 @@ impl Both {
 
     /// Puts a value, and looks at what there is then.
     #[track_caller]
-    fn put(&self, path: &str, value: &str, more: &[&str]) {
+    pub(crate) fn put(&self, path: &str, value: &str, more: &[&str]) {
         self.check(&[&["put", "AT", "t", path, value][..], more].concat(), 0);
         self.check(&["get", "AT", "t"], 0);
     }
@@ -112,7 +112,7 @@ fn request(stream: &mut BufReader<TcpStream>) -> String {
 }
 
 /// Where somebody hands on what a server is asked, and its answers, but for the first to a `POST`.
-fn losing_an_answer(server: String) -> String {
+pub(crate) fn losing_an_answer(server: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     // Nobody waits for it: nobody tells it that this was all.

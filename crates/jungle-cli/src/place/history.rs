@@ -1,0 +1,122 @@
+//! What a server tells of its history: what differs, and where it is gone back.
+
+use jungle_json::value_at;
+use jungle_server::{Remote, RemoteConflict, RemoteError};
+use jungle_tree::Path;
+use jungle_words::Info;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::server::{Asked, Server, failure};
+use super::{Back, Clash, Compared, On, Part, Place, Reverted};
+use crate::args;
+use crate::failure::Failure;
+use crate::folder::Written;
+use crate::near;
+use crate::patch::Differences;
+
+/// The first line of what differs.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(flatten)]
+    info: Info,
+    /// Has either version something there?
+    exists: bool,
+}
+
+impl Server {
+    /// What is told of a revision of a branch.
+    pub(super) fn info(&self, on: On<'_>, rev: &str) -> Result<Info, Failure> {
+        let branch = on.branch.map(|branch| ("branch", branch));
+        let info = self.ask(&["trees", on.tree, "revisions", rev], branch.as_slice());
+        info.map_err(|error| self.refused(&error, Asked { on, rev: Some(rev) }))
+    }
+
+    /// Refuses a path where the newest revision has nothing.
+    pub(super) fn must_be_there(&self, on: On<'_>, below: &Path) -> Result<(), Failure> {
+        let newest = self.look_on(on, None, Part::Members(below))?;
+        match value_at(newest.root(), below) {
+            Some(_) => Ok(()),
+            None => Err(near::not_found(newest.root(), below)),
+        }
+    }
+
+    /// What differs at a path and below, between the versions that the parameters name, and what is
+    /// told of the second one.
+    pub(super) fn differing(
+        &self,
+        on: On<'_>,
+        versions: &[(&str, &str)],
+        below: &Path,
+    ) -> Result<(Info, Compared), Failure> {
+        let path = below.to_string();
+        let mut parameters = vec![("form", "document"), ("path", &*path)];
+        parameters.extend(on.branch.map(|branch| ("branch", branch)));
+        parameters.extend_from_slice(versions);
+        let told = self.get(&["trees", on.tree, "diff"], &parameters).map_err(|error| {
+            let names = |rev: &str| error.to_string() == no_revision(on.tree, rev);
+            let rev = versions.iter().map(|(_, rev)| *rev).find(|rev| names(rev));
+            self.refused(&error, Asked { on, rev })
+        })?;
+        let unexpected = || failure(&self.unexpected());
+        let told = std::str::from_utf8(&told).map_err(|_| unexpected())?;
+        let (head, lines) = told.split_once('\n').ok_or_else(unexpected)?;
+        let head: Head = serde_json::from_str(head).map_err(|_| unexpected())?;
+        let differences = match head.exists {
+            true => Some(Differences::read(lines.lines())?.ok_or_else(unexpected)?),
+            false => None,
+        };
+        Ok((head.info, Compared::Told(differences)))
+    }
+
+    /// Goes back over a revision, or to one.
+    pub(super) fn gone_back(
+        &self,
+        on: On<'_>,
+        rev: &str,
+        back: Back,
+        meta: &args::Meta,
+    ) -> Result<Reverted, Failure> {
+        let mut body = json!({"author": meta.author, "message": meta.message, "branch": on.branch});
+        let mut revision = 0;
+        match back {
+            Back::To => {
+                body["mode"] = "restore".into();
+                body["at"] = rev.into();
+            }
+            Back::Over => {
+                let found = self.info(on, rev)?.revision;
+                // A number is taken as it is: at one of another tree, what this one did before is
+                // not meant.
+                revision = rev.parse().unwrap_or(found);
+                body["revision"] = revision.into();
+            }
+        }
+        let address = Remote::address(&["trees", on.tree, "reverts"], &[]);
+        let answer = self.surely(|key| self.remote.once(&address, &body, key));
+        match answer.and_then(|answer| self.read::<Written>(&answer)) {
+            Ok(written) => Ok(Reverted::Written(written)),
+            Err(RemoteError::Refused { conflicts, .. }) if !conflicts.is_empty() => {
+                let clashes = conflicts.iter().map(clash).collect::<Option<Vec<Clash>>>();
+                let clashes = clashes.ok_or_else(|| failure(&self.unexpected()))?;
+                Ok(Reverted::Contradicted { revision, clashes })
+            }
+            Err(error) => Err(self.not_done(&error, Asked { on, rev: Some(rev) })),
+        }
+    }
+}
+
+/// What is told where nothing has this name.
+pub(super) fn no_revision(tree: &str, rev: &str) -> String {
+    format!("the tree {tree:?} has no revision {rev:?}")
+}
+
+/// A conflict in terms of documents.
+fn clash(told: &RemoteConflict) -> Option<Clash> {
+    let path: Path = told.path.parse().ok()?;
+    let path = match &told.attribute {
+        Some(key) if !key.is_empty() && !key.starts_with('\0') => path.join(&**key),
+        _ => path,
+    };
+    Some(Clash { path, kind: told.kind.clone() })
+}
