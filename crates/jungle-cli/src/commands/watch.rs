@@ -1,32 +1,34 @@
 //! `jungle watch`: what happened, and what happens.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path as FilePath;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use jungle::{OpenError, Path, Revision, Store, TreeHandle, WatchError};
-use jungle_words::Tags;
-use jungle_words::differences::differences;
+use jungle_words::differences::{Difference, differences};
+use jungle_words::{Info, Tags};
 
 use crate::args;
 use crate::context::Context;
-use crate::differences::{Detail, json_list, print};
+use crate::differences::{Detail, json_list, print_all};
 use crate::document::path;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{self, tree};
 use crate::info;
 use crate::output::{Format, stdout};
+use crate::place::{After, On, Watched, is_url};
 use crate::revision::find;
 
 const HELP: &str = "\
 It ends with the newest revision, or goes on with --follow until it is interrupted: it looks five \
 times a second whether somebody has written to the folder, a server that has it, too. (Who wants \
-to know at once asks that: `GET …/watch`.) If more is committed between two looks than is kept, it \
-ends and says so. With --json each revision is a line: what `log --json` \
-tells, and `changes`, as `diff --json` tells them. Remember the last `revision`, and go on with \
---after it.";
+to know at once gives the URL of that.) If more is committed between two looks than is kept, it \
+ends and says so. A connection to a server that is lost is made again, and nothing left out; \
+after some four minutes without one it ends (7). With --json each revision is a line: what \
+`log --json` tells, and `changes`, as `diff --json` tells them. Remember the last `revision`, and \
+go on with --after it.";
 
 /// More than a tick of the clock that the system takes the times of files from.
 const TICK: Duration = Duration::from_millis(50);
@@ -42,7 +44,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(200);
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// The folder
+    /// The folder, or the URL of a server
     dir: String,
     /// The tree
     tree: String,
@@ -61,6 +63,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let path = path(&args.path)?;
+    if is_url(&args.dir) {
+        return served(args, &path, context);
+    }
     if !args.follow {
         let folder = context.read(&args.dir)?;
         return told(args, &folder, &path, None, context.format, &mut stdout(), |_| false)
@@ -95,6 +100,17 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             sleep(LOOKS_EVERY);
         }
     }
+}
+
+/// Watches a tree of a server.
+fn served(args: &Args, below: &Path, context: &Context<'_>) -> Result<(), Failure> {
+    let on = On { tree: &args.tree, branch: args.branch.branch.as_deref() };
+    let then = if args.follow { After::More } else { After::End };
+    let watched = Watched { on, below, after: args.after.as_deref(), then };
+    let mut out = stdout();
+    context
+        .server(&args.dir)?
+        .watch(watched, &mut |info, found| Ok(tell(&mut out, info, found, below, context.format)?))
 }
 
 /// The folder, and what whoever writes to it had left there before; none while it changes too fast,
@@ -171,22 +187,32 @@ fn told<W: Write>(
         if changes.is_empty() {
             continue;
         }
-        let told = tags.info(&event.info);
-        match format {
-            Format::Text => {
-                info::print(out, &told, format)?;
-                print(out, (&before, &event.snapshot), path, format, Detail::Each)?;
-            }
-            Format::Json => {
-                let told = serde_json::to_string(&told).expect("plain data");
-                write!(out, "{},\"changes\":", told.trim_end_matches('}'))?;
-                json_list(out, &changes)?;
-                writeln!(out, "}}")?;
-            }
-        }
-        // Whoever reads along wants it now.
-        out.flush()?;
+        tell(out, &tags.info(&event.info), &changes, path, format)?;
     }
+}
+
+/// Tells what a revision did.
+fn tell(
+    out: &mut impl Write,
+    told: &Info,
+    changes: &[Difference<'_>],
+    below: &Path,
+    format: Format,
+) -> io::Result<()> {
+    match format {
+        Format::Text => {
+            info::print(out, told, format)?;
+            print_all(out, changes, below, format, Detail::Each)?;
+        }
+        Format::Json => {
+            let told = serde_json::to_string(told).expect("plain data");
+            write!(out, "{},\"changes\":", told.trim_end_matches('}'))?;
+            json_list(out, changes)?;
+            writeln!(out, "}}")?;
+        }
+    }
+    // Whoever reads along wants it now.
+    out.flush()
 }
 
 fn first(tree: &TreeHandle) -> Revision {

@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn what_is_no_line_of_a_patch_is_not_read() {
-        let lines = ["", "{}", r#"{"op":"add","path":"/a"}"#, r#"{"op":"add","path":"a","value":1}"#];
+        let lines =
+            ["", "{}", r#"{"op":"add","path":"/a"}"#, r#"{"op":"add","path":"a","value":1}"#];
         for line in lines {
             let read = Differences::read(std::iter::once(line)).expect("there is room");
             assert!(read.is_none(), "{line}");

@@ -49,17 +49,32 @@ impl Server {
         versions: &[(&str, &str)],
         below: &Path,
     ) -> Result<(Info, Compared), Failure> {
-        let path = below.to_string();
-        let mut parameters = vec![("form", "document"), ("path", &*path)];
-        parameters.extend(on.branch.map(|branch| ("branch", branch)));
-        parameters.extend_from_slice(versions);
-        let told = self.get(&["trees", on.tree, "diff"], &parameters).map_err(|error| {
+        let told = self.ask_what_differs(on, versions, below).map_err(|error| {
             let names = |rev: &str| error.to_string() == no_revision(on.tree, rev);
             let rev = versions.iter().map(|(_, rev)| *rev).find(|rev| names(rev));
             self.refused(&error, Asked { on, rev })
         })?;
+        self.read_what_differs(&told)
+    }
+
+    /// Asks for that, for whoever goes on where nobody answers.
+    pub(super) fn ask_what_differs(
+        &self,
+        on: On<'_>,
+        versions: &[(&str, &str)],
+        below: &Path,
+    ) -> Result<Vec<u8>, RemoteError> {
+        let path = below.to_string();
+        let mut parameters = vec![("form", "document"), ("path", &*path)];
+        parameters.extend(on.branch.map(|branch| ("branch", branch)));
+        parameters.extend_from_slice(versions);
+        self.get(&["trees", on.tree, "diff"], &parameters)
+    }
+
+    /// What such an answer says.
+    pub(super) fn read_what_differs(&self, told: &[u8]) -> Result<(Info, Compared), Failure> {
         let unexpected = || failure(&self.unexpected());
-        let told = std::str::from_utf8(&told).map_err(|_| unexpected())?;
+        let told = std::str::from_utf8(told).map_err(|_| unexpected())?;
         let (head, lines) = told.split_once('\n').ok_or_else(unexpected)?;
         let head: Head = serde_json::from_str(head).map_err(|_| unexpected())?;
         let differences = match head.exists {

@@ -1,10 +1,12 @@
 //! Places where trees are, as commands see them: what they ask is the same wherever that is.
 
 mod edits;
+mod events;
 mod folder;
 mod history;
 mod partial;
 mod server;
+mod watching;
 
 use jungle::{Editor, Path};
 use jungle_tree::Snapshot;
@@ -18,6 +20,7 @@ use crate::folder::Written;
 use crate::patch::Differences;
 
 pub(crate) use server::Server;
+pub(crate) use watching::{After, Watched};
 
 /// Where trees are.
 pub(crate) trait Place {
@@ -146,7 +149,10 @@ pub(crate) enum Back {
 pub(crate) enum Reverted {
     Written(Written),
     /// What the revision did has been changed since, at these places.
-    Contradicted { revision: u64, clashes: Vec<Clash> },
+    Contradicted {
+        revision: u64,
+        clashes: Vec<Clash>,
+    },
 }
 
 /// A place where what was done has been changed since, and the kind of conflict.
@@ -206,8 +212,8 @@ pub(crate) fn no_server(place: &str) -> Result<(), Failure> {
         return Ok(());
     }
     // It is not repeated: it may have a password in it.
-    let hint = "get, put, rm, ls, find, log, show, diff, revert, at, trees, branch, tag and backup \
-                do; see docs/api.md";
+    let hint = "get, put, rm, ls, find, log, show, diff, watch, revert, at, trees, branch, tag and \
+                backup do; see docs/api.md";
     Err(Failure::usage("this command asks no server").with_hint(hint))
 }
 

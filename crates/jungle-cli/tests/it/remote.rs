@@ -59,15 +59,15 @@ impl Both {
 }
 
 /// Somebody who has these answers, one after the other, whatever is asked.
-struct Canned {
-    url: String,
+pub(crate) struct Canned {
+    pub(crate) url: String,
     asked: Receiver<String>,
 }
 
 impl Canned {
     /// An answer is its status, with headers if there are any, and its body; without a status there
     /// is none.
-    fn new(answers: Vec<(String, String)>) -> Canned {
+    pub(crate) fn new(answers: Vec<(String, String)>) -> Canned {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (tell, asked) = channel();
@@ -87,7 +87,7 @@ impl Canned {
     }
 
     /// What it was asked so far.
-    fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.try_iter().collect()
     }
 }
@@ -136,7 +136,7 @@ pub(crate) fn losing_an_answer(server: String) -> String {
     url
 }
 
-fn found(told: &Json) -> (String, String) {
+pub(crate) fn found(told: &Json) -> (String, String) {
     ("200 OK".to_owned(), told.to_string())
 }
 
@@ -514,6 +514,7 @@ fn a_server_that_goes_away_while_it_sends_a_backup_has_not_answered() {
 fn who_does_not_answer_has_a_code_of_its_own() {
     let folder = Folder::new("remote_away");
     let (_held, port) = port_of_nobody();
+    folder.run(&["watch", &format!("http://127.0.0.1:{port}"), "t"]).check_code(7);
     for scheme in ["http", "HTTP", "Http"] {
         let away = folder.run(&["get", &format!("{scheme}://127.0.0.1:{port}"), "t"]);
         assert_eq!((away.code, &*away.out), (Some(7), ""), "{}", away.err);

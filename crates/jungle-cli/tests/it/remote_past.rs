@@ -1,9 +1,12 @@
 //! What a server tells of its history, and going back in it, as in a folder.
 
-use serde_json::json;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::{Value as Json, json};
 
 use crate::Folder;
-use crate::remote::{Both, losing_an_answer};
+use crate::remote::{Both, Canned, found, losing_an_answer};
 use crate::serving::Serving;
 
 /// How differences are told.
@@ -116,7 +119,105 @@ fn revisions_that_changed_something_are_listed_as_in_a_folder() {
 }
 
 #[test]
-fn who_may_read_a_part_compares_it() {
+fn what_happened_is_told_as_in_a_folder() {
+    let both = with_history("remote_watch");
+    let forms: [&[&str]; 4] =
+        [&[], &["--json"], &["--after", "v1"], &["--branch", "draft", "--json"]];
+    for path in ["/", "/title", "/list", "/list/1/n", "/z/b", "/nothing/here"] {
+        for more in forms {
+            both.check(&[&["watch", "AT", "t", path][..], more].concat(), 0);
+        }
+    }
+    both.check(&["watch", "AT", "t", "--after", "main"], 0);
+    both.check(&["watch", "AT", "t", "--after", "nothing"], 4);
+    both.check(&["watch", "AT", "t", "--branch", "draf"], 4);
+    both.check(&["watch", "AT", "x"], 4);
+}
+
+#[test]
+fn who_follows_a_server_is_told_what_is_committed() {
+    let folder = Folder::new("remote_follow");
+    let serving = Serving::start(&folder, &["--data", "data"]);
+    let url = serving.told["url"].as_str().unwrap();
+    folder.run(&["trees", url, "--create", "t"]).check_code(0);
+    folder.run(&["put", url, "t", "/a", "1"]).check_code(0);
+    let mut command = folder.command(&["watch", url, "t", "/a", "--follow", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut next = || serde_json::from_str::<Json>(&lines.next().unwrap()).unwrap();
+    assert_eq!(next()["changes"], json!([{"op": "add", "path": "/a", "value": 1}]));
+    for n in 2..5 {
+        folder.run(&["put", url, "t", "/other", &n.to_string()]).check_code(0);
+        folder.run(&["put", url, "t", "/a", &n.to_string()]).check_code(0);
+        let change = json!([{"op": "change", "path": "/a", "old": n - 1, "value": n}]);
+        assert_eq!(next()["changes"], change);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// What differs, as a server tells it of a revision that put its number.
+fn difference(revision: u64) -> (String, String) {
+    let head = json!({"revision": revision, "time": "then", "author": null, "message": null,
+        "tags": [], "from": revision - 1, "exists": true});
+    let line = json!({"op": "add", "path": "/n", "value": revision});
+    ("200 OK".to_owned(), format!("{head}\n{line}\n"))
+}
+
+fn event(revision: u64) -> String {
+    format!("id: {revision}-7\nevent: change\ndata: {{\"revision\":{revision}}}\n\n")
+}
+
+#[test]
+fn who_watches_goes_on_behind_what_was_told_where_the_connection_is_lost() {
+    let folder = Folder::new("remote_resumes");
+    let ok = |body: String| ("200 OK".to_owned(), body);
+    let begin = |id: &str| format!("retry: 1000\nid: {id}\n\n");
+    // Somebody between cannot tell a difference; it ends behind an event, within one, before its
+    // answer, and while a difference is asked for.
+    let server = Canned::new(vec![
+        found(&json!({"revision": 1, "time": "then", "author": null, "message": null, "tags": []})),
+        ok(begin("1-7") + &event(2)),
+        ("503 Service Unavailable".to_owned(), String::new()),
+        ok(begin("1-7") + &event(2)),
+        difference(2),
+        ok(begin("2-7") + ":\n\n" + event(3).trim_end()),
+        (String::new(), String::new()),
+        ok(begin("2-7") + &event(3)),
+        (String::new(), String::new()),
+        ok(begin("2-7") + &event(3)),
+        difference(3),
+        ok(begin("3-7") + "event: end\ndata: null\n\n"),
+    ]);
+    let watched = folder.run(&["watch", &server.url, "t", "--after", "1", "--json"]);
+    watched.check_code(0);
+    let told = watched.out.lines().map(|line| {
+        let told: Json = serde_json::from_str(line).unwrap();
+        (told["revision"].as_u64().unwrap(), told["changes"][0]["value"].as_u64().unwrap())
+    });
+    assert_eq!(told.collect::<Vec<(u64, u64)>>(), [(2, 2), (3, 3)]);
+    let asked = server.asked();
+    let streams = asked.iter().filter(|asked| asked.contains("/watch?"));
+    let seen = streams.map(|asked| {
+        let id = asked.lines().find_map(|line| line.strip_prefix("last-event-id: "));
+        id.unwrap().to_owned()
+    });
+    let seen: Vec<String> = seen.collect();
+    assert_eq!(seen, ["1", "1-7", "2-7", "2-7", "2-7", "2-7", "3-7"]);
+    assert!(watched.err.contains("the connection was lost"), "{}", watched.err);
+}
+
+#[test]
+fn who_watches_another_history_is_told() {
+    let folder = Folder::new("remote_gone");
+    let gone = "event: gone\ndata: \"revision 2 is another commit\"\n\n";
+    let server = Canned::new(vec![("200 OK".to_owned(), gone.to_owned())]);
+    let watched = folder.run(&["watch", &server.url, "t"]);
+    watched.check(4, "", "Error: revision 2 is another commit\n");
+}
+
+#[test]
+fn who_may_read_a_part_watches_and_compares_it() {
     let folder = Folder::new("remote_part_of_history");
     folder.run(&["trees", "data", "--create", "t"]).check_code(0);
     folder.run(&["put", "data", "t", "/todo", "{\"n\":{\"x\":1}}"]).check_code(0);
@@ -129,10 +230,12 @@ fn who_may_read_a_part_compares_it() {
     let serving = Serving::start(&folder, &["--data", "data"]);
     let url = serving.told["url"].as_str().unwrap();
     let by_token = |args: &[&str]| folder.run(&[args, &["--token-file", "token"]].concat());
-    let words = ["diff", "AT", "t", "2", "main", "/todo"];
-    let told = by_token(&at(url, &words));
-    told.check_code(0);
-    assert_eq!(told.out, folder.run(&at("data", &words)).out);
+    for words in [&["diff", "AT", "t", "2", "main", "/todo"][..], &["watch", "AT", "t", "/todo"]] {
+        let told = by_token(&at(url, words));
+        told.check_code(0);
+        assert_eq!(told.out, folder.run(&at("data", words)).out, "{words:?}");
+    }
+    by_token(&["watch", url, "t"]).check_code(1);
     by_token(&["diff", url, "t", "2", "main"]).check_code(1);
 }
 
