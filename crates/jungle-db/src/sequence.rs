@@ -300,11 +300,23 @@ impl Sequencing {
                     self.wait_until_open(group);
                     continue;
                 }
-                Err(failure) => return Err(failure),
+                Err(failure) => {
+                    self.leave(&mut group);
+                    return Err(failure);
+                }
             };
             if let Outcome::Placed(revision) = self.wait(group, &ticket)? {
                 return Ok(revision);
             }
+        }
+    }
+
+    /// Nothing was added. If nothing else has gathered, there are no editors to keep: they would
+    /// hold old versions, and hold up collections, until somebody commits here.
+    fn leave(&self, group: &mut Group) {
+        if group.is_at_rest() {
+            group.reset();
+            self.opened.notify_all();
         }
     }
 

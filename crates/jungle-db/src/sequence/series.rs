@@ -114,6 +114,8 @@ impl Sequencing {
         let (newest, mut time) = group.newest(shared);
         for branch in branches {
             time = time.max(branch.head.newest_time()?);
+        }
+        for branch in branches {
             let editor = group.editors.entry(branch.head.id);
             editor.or_insert_with(|| Editor::new(branch.head.reader.snapshot()));
         }
@@ -124,6 +126,7 @@ impl Sequencing {
         let value = f(&mut series);
         let added = series.added;
         if added == 0 {
+            self.leave(&mut group);
             return Ok(Placed { value, commits: 0, first: newest.0, is_too_long: false });
         }
         let last = Ticket { batch, index: first + added - 1 };

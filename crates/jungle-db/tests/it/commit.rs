@@ -6,8 +6,8 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use jungle_db::{
-    CommitError, CommitMeta, CommitOptions, Draft, Isolation, Jungle, SetRootError, TreeHandle,
-    UpdateError,
+    CommitError, CommitMeta, CommitOptions, Draft, Isolation, Jungle, Retention, SetRootError,
+    TreeHandle, UpdateError,
 };
 use jungle_testkit::Rng;
 use jungle_tree::{EditError, Key, Position};
@@ -634,4 +634,33 @@ fn the_last_child_behind_one_that_was_removed_is_asked_for_again() {
     };
     let tree = check(2, remember_the_last, |tx| tx.remove(&path("/1")));
     assert_eq!(int(&tree, "/", "last"), Some(0));
+}
+
+/// What it was worked out on would be kept, and all that others have removed since.
+#[test]
+fn with_a_sequencer_what_is_refused_keeps_no_memory() {
+    let jungles = [Jungle::new().unwrap(), Jungle::new().unwrap()];
+    let (records, mut rng) = (Arc::default(), Rng::new(0));
+    let followers = jungles.each_ref().map(|jungle| Follower::new(&records, jungle, &mut rng));
+    let here = jungles[0].create_tree("t").unwrap();
+    here.set_retention(Retention::Last(1)).unwrap();
+    followers[1].catch_up();
+    let there = jungles[1].open_tree("t").unwrap();
+    let mut late = here.begin(CommitOptions::default());
+    late.put_attribute(&[], "n", 1).unwrap();
+    put(&there, "/", "n", 2);
+    assert!(matches!(late.commit(), Err(CommitError::Conflict(_))));
+    let before = jungles[0].arena().usage().structure_bytes;
+    let many = |tx: &mut Draft| {
+        tx.insert_child(&[], &Key::from("many"))?;
+        tx.cursor(&path("/many"))?.add_children(1_000_000).map(drop)
+    };
+    there.update(many).unwrap();
+    there.update(|tx| tx.remove(&path("/many"))).unwrap();
+    followers[0].catch_up();
+    assert_eq!(here.read().root().recount(), 1);
+    jungles[0].collect().unwrap();
+    let after = jungles[0].arena().usage().structure_bytes;
+    assert!(after < before + (1 << 20), "{before} became {after}");
+    followers.iter().for_each(|follower| follower.end());
 }
