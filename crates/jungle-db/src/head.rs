@@ -310,10 +310,20 @@ impl HeadState {
     }
 
     /// Drops all but the newest revision of what was deleted, unless a checkpoint relies on it:
-    /// the memory of the others is about to be given back, whoever has a handle.
-    pub(crate) fn forget_deleted(&mut self) {
+    /// the memory of the others is about to be given back, whoever has a handle. That of those in
+    /// the archive is, too, where it is not known which they are, whatever relies on them.
+    pub(crate) fn forget_deleted(&mut self, is_known: bool) {
+        let is_held = self.holds > 0 && (is_known || self.history.stored().is_none());
+        if self.closed && !is_held {
+            self.history.drop_before(u64::MAX);
+        }
+    }
+
+    /// Uses again what only old revisions of what was deleted had, as far as no tracing is needed.
+    pub(crate) fn reclaim_deleted(&mut self) {
         if self.closed && self.holds == 0 {
             self.history.drop_before(u64::MAX);
+            self.reclaim_dropped();
         }
     }
 

@@ -25,7 +25,7 @@ impl Shared {
             heads.push(Arc::clone(&state.main));
             heads.extend(branches.heads());
         }
-        heads.extend(lock(&self.deleted).iter().filter_map(Weak::upgrade));
+        heads.extend(self.deleted_heads());
         heads.sort_by_key(|head| head.id);
         heads.dedup_by_key(|head| head.id);
         let heads = heads.iter().map(|head| (head, head.lock())).collect();
@@ -41,6 +41,11 @@ impl Shared {
             heads.extend(lock(&state.branches).heads());
         }
         heads
+    }
+
+    /// Those that were deleted, of which somebody has a handle.
+    pub(crate) fn deleted_heads(&self) -> Vec<Arc<Head>> {
+        lock(&self.deleted).iter().filter_map(Weak::upgrade).collect()
     }
 
     fn held_heads(&self) -> Vec<Arc<Head>> {

@@ -152,7 +152,7 @@ impl Jungle {
 
     /// Says that no more records follow: what is not to be kept is dropped.
     pub fn end_replay(&self) {
-        for head in self.shared.heads() {
+        for head in self.shared.heads().into_iter().chain(self.shared.deleted_heads()) {
             head.lock().end_replay();
         }
     }

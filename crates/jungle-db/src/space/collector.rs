@@ -206,8 +206,12 @@ impl Jungle {
         }
         // An image may be on its way to somewhere slow: that is waited for before writers are.
         let turn = self.shared.arena.next_collection();
+        // Where much is to be used again, only these wait for it.
+        self.shared.deleted_heads().iter().for_each(|head| head.lock().reclaim_deleted());
         let collection = self.shared.pause(|mut paused| {
-            paused.heads.iter_mut().for_each(|(_, state)| state.forget_deleted());
+            for (head, state) in &mut paused.heads {
+                state.forget_deleted(stored.contains_key(&head.id));
+            }
             let kept = paused.heads.iter().flat_map(|(head, state)| {
                 let known = stored.get(&head.id).filter(|_| state.history.stored().is_some());
                 let old = known.into_iter().flat_map(|(first, ids)| {

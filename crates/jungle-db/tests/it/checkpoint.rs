@@ -237,3 +237,28 @@ fn append_and_remove(tree: &jungle_db::TreeHandle, i: i64) {
     put(tree, "/0", "n", i);
     tree.update(|tx| tx.remove(std::slice::from_ref(&key))).unwrap();
 }
+
+#[test]
+fn what_was_deleted_as_it_was_replayed_is_not_held_for_ever() {
+    let (journal, shelves) = (Arc::new(MemoryJournal::default()), Arc::new(Shelves::default()));
+    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let tree = tree_in(&jungle, "t", 1);
+    (0..1_300).for_each(|n| put(&tree, "/0", "n", n));
+    let checkpoint = jungle.checkpoint();
+    shelves.save(&checkpoint);
+    let saved = journal.records().len();
+    put(&tree, "/0", "n", -1);
+    jungle.delete_tree("t").unwrap();
+    let arena = jungle.arena().clone();
+    drop((tree, jungle));
+    let archive = Arc::<Shelves>::clone(&shelves);
+    let jungle = Jungle::builder().restore(arena, checkpoint.state(), archive).unwrap();
+    let tree = jungle.open_tree("t").unwrap();
+    journal.records()[saved..].iter().for_each(|record| jungle.replay(record).unwrap());
+    jungle.end_replay();
+    jungle.collect().unwrap();
+    // Who has it still sees the newest, and nothing is listed whose memory was given back.
+    assert_eq!(tree.history(..).count(), 1);
+    assert!(tree.at(revision(10)).is_err());
+    assert_eq!(tree.read().root().recount(), 2);
+}

@@ -201,3 +201,22 @@ fn old_revisions_of_what_was_deleted_are_not_listed_once_their_memory_is_given_b
         assert!(branch.at(first).is_err());
     }
 }
+
+#[test]
+fn what_a_deleted_tree_kept_is_given_back_though_somebody_has_it() {
+    let jungle = Jungle::builder().retention(Retention::Last(1_000)).build().unwrap();
+    let tree = tree_in(&jungle, "t", 1);
+    let text = "x".repeat(10_000);
+    let put = |tx: &mut jungle_db::Draft| tx.put_attribute(&path("/0"), "text", &*text);
+    let other = |tx: &mut jungle_db::Draft| tx.put_attribute(&path("/0"), "text", "");
+    for _ in 0..500 {
+        tree.update(put).unwrap();
+        tree.update(other).unwrap();
+    }
+    let kept = jungle.arena().usage().payload_bytes;
+    jungle.delete_tree("t").unwrap();
+    jungle.collect().unwrap();
+    let left = jungle.arena().usage().payload_bytes;
+    assert!(left < kept / 4, "{left} of {kept} bytes are left");
+    assert_eq!(tree.read().root().recount(), 2);
+}
