@@ -285,7 +285,10 @@ impl HeadState {
 
     pub(crate) fn end_replay(&mut self) {
         if let Some(gone) = self.replayed.take() {
-            self.history.drop_before(gone);
+            // A checkpoint may have been taken meanwhile.
+            if self.holds == 1 {
+                self.history.drop_before(gone);
+            }
             self.let_go();
             // A long log has more than a slice, and nobody waits for a folder that is being opened.
             while self.retain(self.history.newest().time).is_ok_and(|dropped| dropped == SLICE) {}

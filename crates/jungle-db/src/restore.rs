@@ -106,7 +106,9 @@ impl Builder {
     ///
     /// Whoever calls makes sure that state and arena were saved together; what of that can be
     /// checked cheaply is. When it is the same arena still, the first Jungle must be gone, or at
-    /// least not commit any more. `archive` has the whole pieces of all histories; none is asked
+    /// least not commit any more; and as long as anybody has that or something of it (a handle, a
+    /// watch), the checkpoint must not be dropped: it is what keeps the memory of what is restored.
+    /// `archive` has the whole pieces of all histories; none is asked
     /// for yet, so this takes no longer for a long history.
     ///
     /// # Errors

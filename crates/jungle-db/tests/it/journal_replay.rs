@@ -357,3 +357,23 @@ fn each_commit_says_what_it_has_to_survive() {
     jungle.wait_until(Revision::new(u64::MAX), Sync).unwrap();
     assert_eq!(*journal.0.lock().unwrap(), [Buffered, Buffered, Sync, Memory, Sync, Sync]);
 }
+
+#[test]
+fn what_a_checkpoint_has_stays_when_all_is_replayed() {
+    let (journal, jungle, _) = journaled();
+    let tree = tree_in(&jungle, "t", 1);
+    (0..10).for_each(|n| put(&tree, "/0", "n", n));
+    tree.set_retention(Retention::Last(1)).unwrap();
+    (10..15).for_each(|n| put(&tree, "/0", "n", n));
+    let copy = Jungle::new().unwrap();
+    journal.records().iter().for_each(|record| copy.replay(record).unwrap());
+    let checkpoint = copy.checkpoint();
+    let copied = copy.open_tree("t").unwrap();
+    let kept = copied.history(..).count();
+    assert!(kept > 10, "{kept}");
+    copy.end_replay();
+    assert_eq!(copied.history(..).count(), kept);
+    drop(checkpoint);
+    assert_eq!(copied.history(..).count(), 1);
+    assert_eq!(portrait(&copy), portrait(&jungle));
+}
