@@ -398,8 +398,9 @@ fn larger_clusters_are_predicted_simulated_and_drawn_as_such() {
     }
     fs::write(folder.join("raw/scale.json"), raw.to_string()).unwrap();
     told(bench(&format!("report {}", folder.display())));
-    assert!(
-        read(&folder, "report.md").contains("| tree | 10 | 10 | 700"),
-        "seven seconds and more"
-    );
+    // What is added to the seven seconds is measured: on a busy machine it is long.
+    let report = read(&folder, "report.md");
+    let (_, cells) = report.split_once("\n| tree | 10 | 10 | ").unwrap();
+    let (ms, _) = cells.split_once(' ').unwrap();
+    assert!(ms.parse::<f64>().unwrap() >= 7_000.0, "{ms}");
 }
