@@ -1,4 +1,5 @@
-//! E2: trees of 10,005 nodes, registered by name: in a map, as the peers do, or in a Jungle.
+//! E2: trees of 10,005 nodes, registered by name: in a map, as the peers do, or in a Jungle, which
+//! has them when they are grown, or from their first edit on.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -6,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jungle_db::{Jungle, Retention, TreeHandle, UpdateError};
+use jungle_db::{CommitMeta, Jungle, Retention, TreeHandle, UpdateError};
 use jungle_tree::{Arena, Cursor, EditError, Editor, Key, Node, Path, Tree};
 
 use super::Options;
@@ -28,6 +29,8 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         "cursor-attributes" => (Payload::Attribute, grow_with_cursor),
         "db-nodes" => return commit_each(options, Payload::Bare).map(Some),
         "db-attributes" => return commit_each(options, Payload::Attribute).map(Some),
+        "db-root-nodes" => return set_roots(options, Payload::Bare).map(Some),
+        "db-root-attributes" => return set_roots(options, Payload::Attribute).map(Some),
         _ => return Ok(None),
     };
     let (shape, arena, forest) = (options.write_shape(), Arena::new()?, Forest::new());
@@ -47,9 +50,21 @@ fn commit_each(options: Options, payload: Payload) -> Result<Sample, Failure> {
         let mut tree = jungle.create_tree(&name_of(task)).map_err(|error| error.to_string())?;
         grow_root(&mut tree, shape, payload).map_err(|error| error.to_string())
     })?;
-    Ok(checked(seconds, options, payload, |name, look| {
-        Some(look(jungle.open_tree(name).ok()?.snapshot().root()))
-    }))
+    Ok(checked_in(&jungle, seconds, options, payload))
+}
+
+/// As E2 has it: each tree is grown by calls that each make a version, as one in the map is, and
+/// becomes, whole, the root of one that was made in a Jungle under its name.
+fn set_roots(options: Options, payload: Payload) -> Result<Sample, Failure> {
+    let jungle = Jungle::builder().retention(Retention::Last(1)).build()?;
+    let shape = options.write_shape();
+    let seconds = on_tasks(options, |task| -> Result<(), Failure> {
+        let grown = grow_by_calls(jungle.arena(), shape, payload)?;
+        let tree = jungle.create_tree(&name_of(task))?;
+        tree.set_root(&grown.snapshot(), &CommitMeta::new())?;
+        Ok(())
+    })?;
+    Ok(checked_in(&jungle, seconds, options, payload))
 }
 
 fn name_of(task: u64) -> String {
@@ -101,6 +116,13 @@ fn checked(
     }
     let sample = Sample::rate(seconds, nodes * options.tasks).with("checksum", sum.into());
     sample.check_none(wrong, "trees had a wrong count")
+}
+
+/// The same of the trees of a Jungle.
+fn checked_in(jungle: &Jungle, seconds: f64, options: Options, payload: Payload) -> Sample {
+    checked(seconds, options, payload, |name, look| {
+        Some(look(jungle.open_tree(name).ok()?.snapshot().root()))
+    })
 }
 
 fn counts(root: Node<'_>) -> (u64, u64) {
@@ -291,7 +313,7 @@ mod tests {
     #[test]
     fn the_trees_are_those_of_the_peers() {
         for (case, sum) in [("nodes", 3_411_009_321.0), ("attributes", 3_427_117_247.0)] {
-            for how in ["", "batch-", "cursor-", "db-"] {
+            for how in ["", "batch-", "cursor-", "db-", "db-root-"] {
                 let options = Options { threads: 2, tasks: 3, seed: 7, quick: true, tiny: true };
                 let sample = sample(&format!("{how}{case}"), options).unwrap().unwrap();
                 assert_eq!((sample.check.as_str(), sample.extra["checksum"]), ("ok", sum), "{how}");

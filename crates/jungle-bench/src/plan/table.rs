@@ -176,6 +176,8 @@ const BEFORE: &[Case] = &[
     of_write("cursor-attributes", "write-attributes"),
     of_write("db-nodes", "write-nodes"),
     of_write("db-attributes", "write-attributes"),
+    of_write("db-root-nodes", "write-nodes"),
+    of_write("db-root-attributes", "write-attributes"),
     case("point", "update", Some("point-update")).on(1),
     case("point", "update-ahead", Some("point-update")).on(1),
     case("point", "read", Some("point-read")),
