@@ -71,9 +71,16 @@ impl Sample {
     }
 
     /// With a finding: so many of `what`, which ought to be none.
-    pub fn check_none(mut self, wrong: u64, what: &str) -> Sample {
-        if wrong > 0 && self.check == "ok" {
-            self.check = format!("{wrong} {what}");
+    pub fn check_none(self, wrong: u64, what: &str) -> Sample {
+        self.check((wrong > 0).then(|| format!("{wrong} {what}")))
+    }
+
+    /// With a finding, if there is one; the first stays.
+    pub fn check(mut self, finding: Option<String>) -> Sample {
+        if self.check == "ok"
+            && let Some(finding) = finding
+        {
+            self.check = finding;
         }
         self
     }
