@@ -54,7 +54,7 @@ pub struct Options {
     /// Where the random draws begin.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Fewer revisions: 100,000 rather than 1,000,000.
+    /// Less of what is repeated, with trees and long histories of the same size.
     #[arg(long)]
     pub quick: bool,
     /// Trees of a thousandth of the size, to try the programs.

@@ -14,7 +14,6 @@ use crate::workload::Random;
 
 const FEW: usize = 100;
 const MANY: usize = 1_000_000;
-const MANY_QUICK: usize = 100_000;
 /// How wide the tree is.
 const CHILDREN: u64 = 1000;
 /// The revisions that are opened and compared; fewer than the fewest there are.
@@ -28,12 +27,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     if case != "all" {
         return Ok(None);
     }
-    let many = match (options.tiny, options.quick) {
-        (true, _) => 10 * FEW,
-        (_, true) => MANY_QUICK,
-        _ => MANY,
-    };
-    let (few, many) = (measure(FEW, options.seed)?, measure(many, options.seed)?);
+    let (few, many) = (measure(FEW, options.seed)?, measure(many(options), options.seed)?);
     let mut sample = Sample::value(0.0, "x");
     for (name, few, many) in [
         ("commit", few.commit, many.commit),
@@ -46,6 +40,11 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     }
     let wrong = few.wrong + many.wrong;
     Ok(Some(sample.check_none(wrong, "revisions do not hold what was committed")))
+}
+
+/// How long the long history is: with `--quick`, too, or its bars would be held against less.
+fn many(options: Options) -> usize {
+    if options.tiny { 10 * FEW } else { MANY }
 }
 
 /// Nanoseconds an operation.
@@ -138,5 +137,16 @@ impl History {
     fn wrong_diff(&self, chosen: &Chosen) -> u64 {
         let found = self.tree.diff(chosen.before, chosen.revision);
         u64::from(black_box(found).map_or(true, |changes| changes.len() != 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MANY, Options, many};
+
+    #[test]
+    fn the_long_history_is_as_long_where_it_is_to_be_quick() {
+        let options = |quick| Options { threads: 1, tasks: 1, seed: 1, quick, tiny: false };
+        assert_eq!([true, false].map(|quick| many(options(quick))), [MANY; 2]);
     }
 }
