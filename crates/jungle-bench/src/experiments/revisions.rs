@@ -22,7 +22,8 @@ const CHOSEN: usize = 64;
 const REPEATS: usize = 200;
 
 /// Nanoseconds for each, `NAME-few` and `NAME-many`, and how many times as long it takes with a
-/// long history: `NAME`.
+/// long history: `NAME`. `open-cold` is each of the revisions opened for the first time since it
+/// was made, `open` the same ones again and again.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     if case != "all" {
         return Ok(None);

@@ -230,6 +230,7 @@ const BEFORE: &[Case] = &[
     one_of("revisions", "open", "all", "x"),
     one_of("revisions", "open-cold-few", "all", "ns"),
     one_of("revisions", "open-cold-many", "all", "ns"),
+    one_of("revisions", "open-cold", "all", "x"),
     one_of("revisions", "diff-few", "all", "ns"),
     one_of("revisions", "diff-many", "all", "ns"),
     one_of("revisions", "diff", "all", "x"),
