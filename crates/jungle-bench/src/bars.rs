@@ -11,7 +11,7 @@ pub enum Bar {
     Times(System, f64),
     /// Ours on 2 threads is at least so many times ours on 1.
     TimesOneThread(f64),
-    /// Ours is at least so many times the machine's floor, on as many threads.
+    /// Ours is at least so many times the machine's floor of the same run, on as many threads.
     TimesFloor(f64),
     /// Ours is more a second than this peer's.
     MoreThan(System),
@@ -115,6 +115,8 @@ pub const RULES: &[Rule] = &[
     rule("commit", "sync", 1, TimesFloor(0.9)),
     rule("commit", "sync", 64, TimesFloor(20.0)),
     rule("commit", "syncs", 1, NeverOver(1.0)),
+    rule("commit", "sync-all", 1, TimesFloor(0.9)),
+    rule("commit", "sync-all", 64, TimesFloor(20.0)),
     rule("commit", "bytes", 1, AtMost(400.0)),
     rule("commit", "bytes", 64, AtMost(400.0)),
     rule("commit", "readers", 1, AtMost(1.1)),

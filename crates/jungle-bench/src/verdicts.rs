@@ -1,6 +1,7 @@
 //! The results held against the bars.
 
 use crate::bars::{Bar, RULES, Rule};
+use crate::plan;
 use crate::results::{Row, find};
 use crate::stats::{median, ratios, spread};
 use crate::systems::System;
@@ -50,13 +51,19 @@ fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
         }
         Bar::TimesOneThread(_) => ratios(ours, &row(System::Jungle, 1)?.samples),
         Bar::TimesFloor(_) => {
-            let floor = (rule.experiment, "floor");
+            let floor = (rule.experiment, floor_of(rule));
             ratios(ours, &find(rows, floor, System::Machine, rule.threads)?.samples)
         }
         Bar::AtMost(_) | Bar::NeverOver(_) | Bar::AtLeast(_) => ours.clone(),
     };
     let (reached, spread) = (median(&numbers), spread(&numbers));
     Some(Verdict { rule: *rule, reached, spread, rounds: numbers.len() })
+}
+
+/// The case that has the floor of the same run: one of its own, where an experiment has several.
+fn floor_of(rule: &Rule) -> &'static str {
+    let own = plan::find(rule.experiment, &format!("{}-floor", rule.case));
+    own.map_or("floor", |case| case.name)
 }
 
 #[cfg(test)]
@@ -83,6 +90,29 @@ mod tests {
         assert!(verdicts[0].is_pass() && verdicts[0].reached == 12.0);
         assert_eq!(verdicts[0].spread, (10.0, 13.0));
         assert!(!verdicts[1].is_pass());
+    }
+
+    /// How long a sync takes changes from one run to the next.
+    #[test]
+    fn commits_are_held_against_the_floor_of_their_own_run() {
+        let of = |case, system, rate| Row {
+            experiment: "commit",
+            case,
+            ..row(system, 64, &[rate, rate])
+        };
+        let rows = [
+            of("floor", System::Machine, 1_000.0),
+            of("sync", System::Jungle, 25_000.0),
+            of("sync-all-floor", System::Machine, 2_000.0),
+            of("sync-all", System::Jungle, 30_000.0),
+        ];
+        let reached = |rows: &[Row]| {
+            let told = all(rows).into_iter().map(|verdict| (verdict.rule.case, verdict.reached));
+            told.collect::<Vec<_>>()
+        };
+        assert_eq!(reached(&rows), [("sync", 25.0), ("sync-all", 15.0)]);
+        let without = [rows[0].clone(), rows[3].clone()];
+        assert!(reached(&without).is_empty(), "that of another run is none");
     }
 
     #[test]

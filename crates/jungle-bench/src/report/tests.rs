@@ -125,7 +125,7 @@ fn bars_pass_fail_or_say_why_not() {
     let count = of("read count");
     assert_eq!(count.state, State::Fail);
     assert!(count.measured.contains("22.0 × (20.0 × to 24.0 ×) FAIL"), "{}", count.measured);
-    assert!(count.measured.contains("count, 2 threads: not asked for"), "{}", count.measured);
+    assert!(count.measured.contains("count, 2 threads: not measured: not "), "{}", count.measured);
     let visit = of("read visit, no attributes");
     assert_eq!(visit.state, State::NotMeasured, "on two threads Haskell has no figure");
     assert!(visit.measured.starts_with("read visit, 1 thread: 14.0 ×"), "{}", visit.measured);

@@ -164,9 +164,11 @@ impl<'p> Told<'p> {
     fn follows(&self, rows: &[Value]) -> bool {
         let is_its = |row: &&Value| row["case"] == self.case && is_on(row, self.threads);
         let ours = rows.iter().filter(is_its).find(|row| row["system"] == "jungle").unwrap();
+        let own = format!("{}-floor", self.case);
+        let floors = ["floor", &*own];
         let is_beside = |row: &&Value| match text_of(row, "system") {
             "jungle" => row["case"] == self.case && is_on(row, 1) && self.threads > 1,
-            "machine" => row["case"] == "floor" && is_on(row, self.threads),
+            "machine" => is_on(row, self.threads) && floors.contains(&text_of(row, "case")),
             _ => is_its(row),
         };
         self.is(&samples(ours), text_of(ours, "unit"))
