@@ -37,9 +37,10 @@ pub fn render(cases: &[Case], rows: &[Row], verdicts: &[Verdict]) -> String {
         text.truncate(text.trim_end().len());
         text.push('\n');
     }
-    let passed = verdicts.iter().filter(|verdict| verdict.is_pass()).count();
     if !cases.is_empty() {
-        let _ = writeln!(text, "{passed} of {} bars passed", verdicts.len());
+        let judged = || verdicts.iter().filter(|verdict| verdict.rule.bar != Bar::Told);
+        let passed = judged().filter(|verdict| verdict.is_pass()).count();
+        let _ = writeln!(text, "{passed} of {} bars passed", judged().count());
     }
     text
 }
@@ -51,7 +52,7 @@ fn beside(verdict: &Verdict) -> ((&'static str, &'static str, usize), System) {
         Bar::TimesHaskell(_) => System::Haskell,
         Bar::Times(peer, _) | Bar::MoreThan(peer) | Bar::LessThan(peer) => peer,
         Bar::TimesOneThread(_) | Bar::TimesFloor(_) => System::Jungle,
-        Bar::AtMost(_) | Bar::NeverOver(_) | Bar::AtLeast(_) => System::Jungle,
+        Bar::AtMost(_) | Bar::NeverOver(_) | Bar::AtLeast(_) | Bar::Told => System::Jungle,
     };
     ((rule.experiment, rule.case, rule.threads), system)
 }
@@ -65,6 +66,7 @@ fn line(verdict: &Verdict) -> String {
         Bar::AtMost(most) => format!("≤ {most} {outcome}"),
         Bar::NeverOver(most) => format!("≤ {most} in every round {outcome}"),
         Bar::AtLeast(least) => format!("≥ {least} {outcome}"),
+        Bar::Told => "told".to_owned(),
         Bar::TimesOneThread(least) => times(verdict, "1 thread", least, outcome),
         Bar::TimesFloor(least) => times(verdict, "floor", least, outcome),
     }
@@ -148,5 +150,20 @@ mod tests {
         assert!(lines[2].contains("10.0 (10.0–10.0)"), "{text}");
         assert!(lines[2].ends_with("≥ 12 × FAIL"), "{text}");
         assert_eq!(lines[3], "0 of 1 bars passed");
+    }
+
+    #[test]
+    fn what_is_told_is_no_bar() {
+        let rows = [Row {
+            experiment: "commit",
+            case: "readers-counting",
+            system: System::Jungle,
+            threads: 1,
+            value: 9.0,
+            unit: "x",
+            samples: vec![9.0],
+        }];
+        let text = render(&cases("commit").unwrap(), &rows, &verdicts::all(&rows));
+        assert!(text.contains("  told\n") && text.ends_with("\n0 of 0 bars passed\n"), "{text}");
     }
 }

@@ -138,6 +138,25 @@ fn bars_pass_fail_or_say_why_not() {
 }
 
 #[test]
+fn what_is_told_beside_a_bar_is_not_judged() {
+    let row = |case: &str, times: f64| {
+        serde_json::json!({
+            "experiment": "commit", "case": case, "system": "jungle", "threads": 1, "unit": "x",
+            "samples": [times],
+        })
+    };
+    let rows = [row("readers", 1.0), row("readers-buffered", 1.1), row("readers-counting", 9.0)];
+    let rows = serde_json::from_value(rows.to_vec().into()).unwrap();
+    let raws = [Raw { experiment: "commit".to_owned(), rows, ..raw() }];
+    let outcomes = outcomes(&raws);
+    let readers = outcomes.iter().find(|outcome| outcome.what.starts_with("readers' p99")).unwrap();
+    let measured = &readers.measured;
+    assert_eq!(readers.state, State::Pass, "{measured}");
+    assert!(measured.contains("commit readers-counting, 1 thread: 9.00 × (one round) (no bar)"));
+    assert!(measured.contains("readers-writing, 1 thread: not measured: "), "{measured}");
+}
+
+#[test]
 fn what_is_missing_is_told_with_the_way_to_get_it() {
     let raws = raws();
     let unread = ["write was not run".to_owned()];
