@@ -141,6 +141,7 @@ pub const RULES: &[Rule] = &[
     rule("reclaim", "reader", 1, NeverOver(5.0)),
     rule("reclaim", "writer", 1, NeverOver(5.0)),
     rule("reclaim", "disk", 1, AtMost(1.1)),
+    rule("reclaim", "compact-disk", 1, Told),
     rule("larger-than-memory", "read", 1, AtMost(5.0)),
     rule("larger-than-memory", "commit", 1, AtMost(5.0)),
     rule("store-peers", "commit", 1, MoreThan(System::Redb)),

@@ -17,11 +17,16 @@ use crate::workload::{KEY, LeafPath, Payload, Random, Shape, leaf_path, number_o
 const KEPT: usize = 100;
 /// Between the writer's commits: a writer at full speed would fill the disk rather than wait.
 const PAUSE: Duration = Duration::from_micros(50);
+/// How often it is looked how large the folder is.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The longest read, and the longest buffered commit, while revisions are dropped, memory is
 /// collected and a checkpoint is written, in milliseconds: `reader` and `writer`, without the time
 /// for which the thread waited for a processor; `-wall` with it, and `-beside` beside a thread that
-/// only counts. `disk` = how much the folder grew meanwhile, over what it was.
+/// only counts. `disk` = how much the folder grew meanwhile, over what it was. Behind that, and
+/// beside nobody, the checkpoint's file is made smaller, which takes `compact-took` milliseconds:
+/// `compact-disk` and `compact-after` = the folder then at its largest, and in the end, over what
+/// it was before that.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     if case != "all" {
         return Ok(None);
@@ -50,17 +55,13 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     })?;
     let (mut most, mut took) = (before, 0.0);
     let reclaiming = both.during(|| {
-        std::thread::scope(|scope| {
-            let reclaiming = scope.spawn(|| reclaim(&store, &tree));
-            while !reclaiming.is_finished() {
-                most = most.max(folder.size().map_or(0, |size| size.allocated));
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            took = reclaiming.join().map_err(|_| "it panicked")??;
-            Ok(())
-        })
+        let (seen, milliseconds) = watched(&folder, || reclaim(&store, &tree))?;
+        (most, took) = (most.max(seen), milliseconds);
+        Ok(())
     })?;
     let after = folder.size()?.allocated;
+    let (compact_most, compact_took) = watched(&folder, || compact(&store))?;
+    let compacted = folder.size()?.allocated;
     let wrong = both.wrong;
     drop(tree);
     store.close()?;
@@ -74,7 +75,10 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         .with("writer-wall-beside", beside.writer.wall)
         .with("took", took)
         .with("disk", most as f64 / before as f64)
-        .with("disk-after", after as f64 / before as f64);
+        .with("disk-after", after as f64 / before as f64)
+        .with("compact-took", compact_took)
+        .with("compact-disk", compact_most as f64 / after as f64)
+        .with("compact-after", compacted as f64 / after as f64);
     Ok(Some(sample.check_none(wrong, "leaves have another's value")))
 }
 
@@ -94,6 +98,30 @@ fn reclaim(store: &Store, tree: &TreeHandle) -> Result<f64, Failure> {
         return Err("nothing was given back".into());
     }
     Ok(1e3 * begun.elapsed().as_secs_f64())
+}
+
+/// Copies what the checkpoint's file holds into a new one; tells how many milliseconds.
+fn compact(store: &Store) -> Result<f64, Failure> {
+    let begun = Instant::now();
+    store.compact()?;
+    Ok(1e3 * begun.elapsed().as_secs_f64())
+}
+
+/// The most that the disk has given for the folder, as far as it is seen, while something is done
+/// on a thread of its own; and what that gives.
+fn watched<T: Send>(
+    folder: &Folder,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<(u64, T), Failure> {
+    let mut most = folder.size()?.allocated;
+    std::thread::scope(|scope| {
+        let working = scope.spawn(work);
+        while !working.is_finished() {
+            most = most.max(folder.size().map_or(0, |size| size.allocated));
+            std::thread::sleep(LOOK);
+        }
+        Ok((most, working.join().map_err(|_| "it panicked")??))
+    })
 }
 
 /// Those of a reader and a writer.

@@ -79,7 +79,7 @@ fn summary(outcomes: &[Outcome]) -> String {
     let count = |state| outcomes.iter().filter(|outcome| outcome.state == state).count();
     format!(
         "{} bars: {} pass, {} FAIL, {} not measured",
-        outcomes.len(),
+        outcomes.len() - count(State::Told),
         count(State::Pass),
         count(State::Fail),
         count(State::NotMeasured)
@@ -122,7 +122,8 @@ fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
     blocks.push(Block::Heading("Bars".to_owned()));
     blocks.push(Block::Text(format!(
         "What rests on fewer than {} rounds says so: trust it only if it is far from its bar. Each \
-         bar is of the processor and the revision that its experiment has above.",
+         bar is of the processor and the revision that its experiment has above. What is told is \
+         no bar.",
         claims::ROUNDS_MIN
     )));
     blocks.push(Block::Text(

@@ -154,6 +154,16 @@ fn what_is_told_beside_a_bar_is_not_judged() {
     assert_eq!(readers.state, State::Pass, "{measured}");
     assert!(measured.contains("commit readers-counting, 1 thread: 9.00 × (one round) (no bar)"));
     assert!(measured.contains("readers-writing, 1 thread: not measured: "), "{measured}");
+    // Nothing judges this one.
+    let compact = outcomes.iter().find(|outcome| outcome.what.ends_with("(compact)")).unwrap();
+    assert_eq!(compact.state, State::Told);
+    let page = document(&raws, &[], &outcomes).markdown();
+    let line = page.lines().find(|line| line.contains("(compact)")).unwrap();
+    assert!(line.contains("| told | compact-disk, 1 thread: not run: "), "{line}");
+    assert!(line.ends_with(" | told |"), "{line}");
+    let bars = outcomes.iter().filter(|outcome| outcome.state != State::Told).count();
+    assert!(page.contains(&format!("\n{bars} bars: 1 pass, 0 FAIL, ")), "{page}");
+    assert_eq!(bars + 1, outcomes.len());
 }
 
 #[test]
