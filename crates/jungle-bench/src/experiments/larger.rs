@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use jungle::{CommitOptions, Durability, Key, Spill, TreeHandle};
+use jungle::{CommitOptions, Durability, Key, Spilling, TreeHandle};
 
 use super::Options;
 use super::folder::{Folder, options};
@@ -90,18 +90,18 @@ fn child(folder: &Path, group: Option<&Group>, options: Options) -> Result<Sampl
     }
 }
 
-/// Joins a group that has little memory, if there is one; walks through the tree, and then reads
-/// and writes what is hot.
+/// Joins a group that has little memory, if there is one; opens the folder as one usually does,
+/// walks through the tree, and then reads and writes what is hot.
 ///
 /// # Errors
 /// When the folder is not there, or cannot be used.
 pub fn hot(folder: &Path, group: Option<&Path>, options: Options) -> Result<Sample, Failure> {
-    let mut spill = Spill::Never;
     if let Some(group) = group {
         fs::write(group.join("cgroup.procs"), std::process::id().to_string())?;
-        spill = Spill::Always;
     }
-    let store = self::options().spill(spill).open(folder)?;
+    let store = self::options().open(folder)?;
+    // A tiny tree fits in any limit.
+    let unlike = unlike(&store.report().spilling, group.filter(|_| !options.tiny));
     let tree = store.open_tree(TREE)?;
     let shape = shape(options);
     let mut random = Random(options.seed);
@@ -124,9 +124,17 @@ pub fn hot(folder: &Path, group: Option<&Path>, options: Options) -> Result<Samp
     drop(tree);
     store.close()?;
     let sample = Sample::value(read_ns, "ns").with("read", read_ns).with("commit", commit_ns);
-    let sample = sample.with("cold", cold_ns).with("walk", walk);
+    let sample = sample.with("cold", cold_ns).with("walk", walk).check(unlike);
     let sample = sample.check_none(wrong, "values are missing, or others'");
     Ok(sample.check_none(nodes.abs_diff(shape.nodes()), "nodes are missing, or too many"))
+}
+
+/// Whether trees spill is left to how a folder is usually opened. Where a group has less memory
+/// than they take they must, and elsewhere not, or it is something else that is measured.
+fn unlike(spilling: &Spilling, group: Option<&Path>) -> Option<String> {
+    let Spilling { spills, why, .. } = spilling;
+    let what = if *spills { "the tree spills" } else { "the tree does not spill" };
+    (*spills != group.is_some()).then(|| format!("{what}: {why}"))
 }
 
 /// Nanoseconds a read of a random leaf below the root's first children, and how many were wrong.
@@ -212,5 +220,25 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use jungle::Spill;
+
+    use super::{Folder, options, unlike};
+
+    #[test]
+    fn trees_spill_where_memory_is_limited_and_nowhere_else() {
+        for (spill, is_on) in [(Spill::Always, true), (Spill::Never, false)] {
+            let folder = Folder::new("larger-spilling").unwrap();
+            let store = options().spill(spill).open(&folder.0).unwrap();
+            let spilling = &store.report().spilling;
+            assert_eq!(unlike(spilling, None).is_some(), is_on);
+            assert_eq!(unlike(spilling, Some(Path::new("group"))).is_some(), !is_on);
+        }
     }
 }
