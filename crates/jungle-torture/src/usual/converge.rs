@@ -3,12 +3,14 @@
 //! edits the order does not matter: all of them, between two; between more, what neither moves
 //! nor sets.
 
+mod orders;
+
 use std::collections::BTreeSet;
 
 use jungle_testkit::Rng;
 use jungle_tree::{
     Arena, Change, ChangeSet, EditError, Editor, Key, MergeOptions, Node, Path, Place, Resolution,
-    Rule, Signature, Snapshot, Tree, Value, apply, diff, merge, rebase_over,
+    Rule, Signature, Snapshot, Tree, Value, apply, diff, merge,
 };
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "\0", ""];
@@ -33,7 +35,7 @@ enum Kind {
 pub fn run(rng: &mut Rng) {
     many(rng);
     two(rng);
-    recorded(rng);
+    orders::run(rng);
 }
 
 /// Two replicas, round after round.
@@ -78,42 +80,12 @@ fn many(rng: &mut Rng) {
     }
 }
 
-/// As many, but what is rebased are the edits themselves: nothing that differs tells of what was
-/// added and removed again, or put twice.
-fn recorded(rng: &mut Rng) {
-    let arena = Arena::new().expect("address range");
-    let mut base = Tree::new(&arena).snapshot();
-    for _ in 0..ROUNDS {
-        let replicas = 1..rng.range(3..7);
-        let lists: Vec<ChangeSet> = replicas.map(|replica| edits(rng, &base, replica)).collect();
-        let [one, other] = [(), ()].map(|()| rebased(rng, &base, &lists));
-        let said = lists.iter().map(ChangeSet::to_string).collect::<Vec<_>>().join("and\n");
-        assert_same(&one, &other, &format!("two orders of rebasing\n{said}"));
-        assert_eq!(one.root().content_hash(), other.root().content_hash(), "{said}");
-        one.check().unwrap_or_else(|error| panic!("integrity: {error}"));
-        base = one;
-    }
-}
-
 /// What one replica does, as it does it.
 fn edits(rng: &mut Rng, base: &Snapshot, replica: u64) -> ChangeSet {
     let mut editor = Editor::new(base.clone());
     let count = rng.below(EDITS_MAX + 1);
     let next = |_| edit(rng, &mut editor, replica).expect("only what can be done is asked for");
     (0..count).filter_map(next).collect()
-}
-
-/// Does the lists in some order, each rebased over all that was done before.
-fn rebased(rng: &mut Rng, base: &Snapshot, lists: &[ChangeSet]) -> Snapshot {
-    let mut order: Vec<&ChangeSet> = lists.iter().collect();
-    rng.shuffle(&mut order);
-    let (mut tree, mut done) = (Tree::from_snapshot(base), ChangeSet::new());
-    for list in order {
-        let changes = rebase_over(base, list, &done, &options()).changes;
-        tree.edit(|editor| apply(editor, &changes)).expect("what was rebased can be done");
-        done.extend(changes);
-    }
-    tree.snapshot()
 }
 
 /// Edits of one replica. Whole positions are the tree's own to give, so a replica that appends
