@@ -223,26 +223,9 @@ impl AttributeIndex {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn values(&self, range: impl RangeBounds<Value>) -> impl Iterator<Item = Hits<'_>> {
-        let bound = |bound: Bound<&Value>| bound.map(|value| name(value.as_ref()));
-        let (start, end) = (bound(range.start_bound()), bound(range.end_bound()));
-        let root = self.snapshot.root();
-        let children = match &start {
-            Bound::Unbounded => root.children(),
-            Bound::Included(name) | Bound::Excluded(name) => root.children_from(KeyRef::Name(name)),
-        };
-        let skipped = move |key: KeyRef<'_>| match &start {
-            Bound::Excluded(name) => key == KeyRef::Name(name),
-            _ => false,
-        };
-        let within = move |key: KeyRef<'_>| match &end {
-            Bound::Unbounded => true,
-            Bound::Included(name) => key <= KeyRef::Name(name),
-            Bound::Excluded(name) => key < KeyRef::Name(name),
-        };
-        children
-            .skip_while(move |&(key, _)| skipped(key))
-            .take_while(move |&(key, _)| within(key))
-            .map(|(_, node)| Hits::new(node))
+        let bound = |bound: Bound<&Value>| bound.map(|value| Key::from(name(value.as_ref())));
+        let range = (bound(range.start_bound()), bound(range.end_bound()));
+        self.snapshot.root().children_in(range).map(|(_, node)| Hits::new(node))
     }
 
     /// The index as a tree, for looking at its size.

@@ -35,6 +35,7 @@ mod node;
 mod path;
 mod pin;
 pub mod planted;
+mod range;
 mod root;
 mod signature;
 mod snapshot;
@@ -65,6 +66,7 @@ pub use key::{KEY_BYTES_MAX, Key, KeyError, KeyRef, POSITION_MAX, POSITION_MIN, 
 pub use measure::{Measure, Measured};
 pub use node::{Children, NoSuchNode, Node};
 pub use path::{PATH_TEXT_BYTES_MAX, ParsePathError, ParsePathReason, Path};
+pub use range::ChildrenIn;
 pub use signature::Signature;
 pub use snapshot::{Reading, Snapshot};
 pub use tree::{Keep, Tree, TreeReader, VersionId};

@@ -207,7 +207,8 @@ impl<'a> Node<'a> {
     }
 
     /// The children from this key on (or from the next one that is there). With `take(50)` it is
-    /// a page of 50; the last key of a page leads to the next.
+    /// a page of 50; the last key of a page leads to the next. [`children_in`](Node::children_in)
+    /// is what there is up to another key.
     ///
     /// ```
     /// use jungle_tree::{Arena, Key, Tree};
@@ -568,11 +569,18 @@ pub struct Children<'a> {
 impl fmt::Debug for Children<'_> {
     /// The keys of those that are left, up to a limit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.clone();
-        let mut shown = f.debug_list();
-        shown.entries(rest.by_ref().take(SHOWN_MAX).map(|(key, _)| key));
-        if rest.next().is_some() { shown.finish_non_exhaustive() } else { shown.finish() }
+        show_keys(f, self.clone())
     }
+}
+
+/// Shows the keys of some children, up to a limit.
+pub(crate) fn show_keys<'a>(
+    f: &mut fmt::Formatter<'_>,
+    mut rest: impl Iterator<Item = (KeyRef<'a>, Node<'a>)>,
+) -> fmt::Result {
+    let mut shown = f.debug_list();
+    shown.entries(rest.by_ref().take(SHOWN_MAX).map(|(key, _)| key));
+    if rest.next().is_some() { shown.finish_non_exhaustive() } else { shown.finish() }
 }
 
 impl<'a> Iterator for Children<'a> {

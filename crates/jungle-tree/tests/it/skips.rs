@@ -2,7 +2,7 @@
 //! among others that look nearly like it is found.
 
 use jungle_testkit::{Rng, for_each_seed};
-use jungle_tree::{Arena, Children, EditError, Editor, Key, Position, Tree};
+use jungle_tree::{Arena, Children, EditError, Editor, Key, KeyRef, Node, Position, Tree};
 
 /// A root with up to some 20,000 children: by position and by name, with gaps and without, some in
 /// front of others and between them, some with children of their own.
@@ -37,7 +37,11 @@ fn keys(children: Children<'_>) -> Vec<Key> {
 }
 
 /// Steps and leaves out in turns, until the end.
-fn check(rng: &mut Rng, mut children: Children<'_>, all: &[Key]) {
+fn check<'n>(
+    rng: &mut Rng,
+    mut children: impl Iterator<Item = (KeyRef<'n>, Node<'n>)>,
+    all: &[Key],
+) {
     let mut at = 0;
     while at <= all.len() {
         let most = *rng.pick(&[1, 40, 1_000, 20_000]);
@@ -67,6 +71,11 @@ fn the_nth_is_the_same_as_by_stepping() {
             let at = rng.index(all.len());
             check(rng, root.children_from(&all[at]), &all[at..]);
             check(rng, root.children_backward_from(&all[at]), &back[back.len() - 1 - at..]);
+            let end = rng.range(at as u64..all.len() as u64) as usize;
+            check(rng, root.children_in(&all[at]..&all[end]), &all[at..end]);
+            let behind = all.len() - 1 - end;
+            let part = &back[behind..behind + 1 + end - at];
+            check(rng, root.children_backward_in(&all[at]..=&all[end]), part);
         }
     });
 }

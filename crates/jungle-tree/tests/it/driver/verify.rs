@@ -1,6 +1,7 @@
 //! Does a version hold what the model says?
 
 use std::collections::BTreeSet;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use jungle_testkit::{ModelKey, ModelNode, Rng};
@@ -108,6 +109,29 @@ pub fn iteration(rng: &mut Rng, snapshot: &Snapshot, model: &ModelNode) {
         let rest = (at + skipped).min(forward.len());
         assert_eq!(skips, forward[rest..], "{skipped} behind {key:?}");
     }
+    range(rng, node, model);
+}
+
+/// Its children in a range, which may end before it begins.
+#[track_caller]
+fn range(rng: &mut Rng, node: Node<'_>, model: &ModelNode) {
+    let [start, end] = [(), ()].map(|()| match rng.below(4) {
+        0 => Bound::Unbounded,
+        1 => Bound::Excluded(random::key(rng, model)),
+        _ => Bound::Included(random::key(rng, model)),
+    });
+    let range = (start, end);
+    let within = model.children.keys().filter(|key| range.contains(*key));
+    let mut expected: Vec<KeyRef<'_>> = within.map(convert::key_ref).collect();
+    let [start, end] = [&range.0, &range.1].map(|bound| bound.as_ref().map(convert::key));
+    let bounds = (start.as_ref(), end.as_ref());
+    assert_eq!(keys(node.children_in(bounds)), expected, "in {range:?}");
+    let skipped = rng.index(expected.len() + 2);
+    let rest = skipped.min(expected.len());
+    let skips = keys(node.children_in(bounds).skip(skipped));
+    assert_eq!(skips, expected[rest..], "{skipped} behind the first in {range:?}");
+    expected.reverse();
+    assert_eq!(keys(node.children_backward_in(bounds)), expected, "back in {range:?}");
 }
 
 fn keys<'n>(children: impl Iterator<Item = (KeyRef<'n>, Node<'n>)>) -> Vec<KeyRef<'n>> {
