@@ -154,7 +154,7 @@ pub(crate) struct Line {
     generation: u64,
     queue: VecDeque<Retired>,
     /// What waits for one pinned version to be let go.
-    blocked: BTreeMap<u64, Vec<Retired>>,
+    blocked: BTreeMap<u64, VecDeque<Retired>>,
     unscanned: u32,
 }
 
@@ -256,13 +256,8 @@ impl Line {
         self.unscanned += 1;
     }
 
-    /// Sets which old versions are kept from now on.
-    pub(crate) fn set_history(
-        &mut self,
-        cell: &LineCell,
-        history: History,
-        allocator: &mut Allocator,
-    ) {
+    /// Sets which old versions are kept from now on. What is no longer kept waits to be reclaimed.
+    pub(crate) fn set_history(&mut self, cell: &LineCell, history: History) {
         self.history = history;
         if history == History::None {
             cell.root.note_pins(|| block::birth(cell.memory(), cell.head()));
@@ -270,14 +265,27 @@ impl Line {
             // Nothing is reused at once, so nobody asks for the newest pin.
             cell.root.take_all_for_pinned();
         }
-        self.reclaim(cell, allocator);
     }
 
     /// Reuses what nobody can see any more.
     pub(crate) fn reclaim(&mut self, cell: &LineCell, allocator: &mut Allocator) {
+        self.reclaim_some(cell, allocator, usize::MAX);
+    }
+
+    /// Likewise, and goes through no more than `most` of what waits; tells whether it went through
+    /// so many: then there may be more.
+    pub(crate) fn reclaim_some(
+        &mut self,
+        cell: &LineCell,
+        allocator: &mut Allocator,
+        most: usize,
+    ) -> bool {
         self.unscanned = 0;
+        if self.queue.is_empty() && self.blocked.is_empty() {
+            return false;
+        }
         if cell.arena.frozen.load(Ordering::SeqCst) != 0 {
-            return; // A collection looks at it; the next call is soon enough.
+            return false; // A collection looks at it; the next call is soon enough.
         }
         let kept_from = match self.history {
             _ if is_awake(Bug::ReuseIgnoresHistory) => u64::MAX,
@@ -286,21 +294,15 @@ impl Line {
             History::From(version) => version,
         };
         let Some(mut pins) = cell.arena.pins.each_at_once() else {
-            return; // The next call is soon enough.
+            return false; // The next call is soon enough.
         };
         pins.sort_unstable();
         if is_awake(Bug::ReuseIgnoresPins) {
             pins.clear();
         }
         let floor = cell.floor.load(Ordering::SeqCst);
-        let free: Vec<u64> =
-            self.blocked.keys().copied().filter(|p| pins.binary_search(p).is_err()).collect();
-        let unblocked = free.into_iter().filter_map(|pin| self.blocked.remove(&pin)).flatten();
-        let mut again: Vec<Retired> = unblocked.collect();
-        while let Some(first) = self.queue.front().filter(|first| first.death <= kept_from) {
-            again.push(*first);
-            self.queue.pop_front();
-        }
+        let again = self.take_waiting(&pins, kept_from, most);
+        let may_be_more = again.len() >= most;
         for retired in again {
             let Retired { dead, death } = retired;
             if death > kept_from {
@@ -313,11 +315,34 @@ impl Line {
                 cell.arena.add_garbage(dead.bytes());
                 lock(&cell.arena.orphans).push(dead);
             } else if let Some(pin) = newest.filter(|&pin| pin >= dead.birth) {
-                self.blocked.entry(pin).or_default().push(retired);
+                self.blocked.entry(pin).or_default().push_back(retired);
             } else {
                 allocator.free(cell.memory(), dead);
             }
         }
+        may_be_more
+    }
+
+    /// What waits neither for one of these pins nor for the history, at most so much of it.
+    fn take_waiting(&mut self, pins: &[u64], kept_from: u64, most: usize) -> Vec<Retired> {
+        let mut taken = Vec::new();
+        let free: Vec<u64> =
+            self.blocked.keys().copied().filter(|p| pins.binary_search(p).is_err()).collect();
+        for pin in free {
+            let Some(waiting) = self.blocked.get_mut(&pin) else { continue };
+            let count = waiting.len().min(most - taken.len());
+            taken.extend(waiting.drain(..count));
+            if waiting.is_empty() {
+                self.blocked.remove(&pin);
+            }
+        }
+        while let Some(first) = self.queue.front().filter(|first| first.death <= kept_from)
+            && taken.len() < most
+        {
+            taken.push(*first);
+            self.queue.pop_front();
+        }
+        taken
     }
 
     /// The line took something in that others see too: what is visible now is not only its own.

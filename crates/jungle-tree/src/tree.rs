@@ -308,13 +308,39 @@ impl Tree {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn keep(&mut self, keep: Keep) {
+        self.keep_in_slices(keep, usize::MAX);
+    }
+
+    /// As [`Tree::keep`], and reuses no more than `most` blocks and values of what is no longer
+    /// kept, nor held; tells whether it went through that many. Then there may be more of them, for
+    /// another call: so what takes long is done in parts.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Keep, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.edit(|editor| editor.cursor(&[])?.add_children(1_000).map(drop))?;
+    /// let held = tree.snapshot();
+    /// tree.edit(|editor| {
+    ///     (0..1_000_u64).try_for_each(|n| editor.add_child(&[n.into()]).map(drop))
+    /// })?;
+    /// drop(held);
+    /// let mut slices = 1;
+    /// while tree.keep_in_slices(Keep::Newest, 10) {
+    ///     slices += 1;
+    /// }
+    /// // Of blocks with 16 children each 63 were replaced, and some above them.
+    /// assert!(slices > 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keep_in_slices(&mut self, keep: Keep, most: usize) -> bool {
         let history = match keep {
             Keep::Newest => History::None,
             Keep::All => History::All,
             Keep::From(id) => History::From(id.version),
         };
         let mut lane = self.cell.arena.lane();
-        self.line.set_history(&self.cell, history, lane.allocator());
+        self.line.set_history(&self.cell, history);
+        self.line.reclaim_some(&self.cell, lane.allocator(), most.max(1))
     }
 
     /// Reuses now what nobody can see any more, rather than at some later edit.

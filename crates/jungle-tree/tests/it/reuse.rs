@@ -2,7 +2,7 @@
 //! `cargo xtask torture stress` runs many more.
 
 use jungle_testkit::for_each_seed;
-use jungle_tree::{Arena, Editor, Tree};
+use jungle_tree::{Arena, Editor, Keep, Tree};
 
 use crate::driver::stress;
 
@@ -26,6 +26,32 @@ fn a_line_that_ends_leaves_no_more_than_its_own() {
     assert!((100..NODES).contains(&garbage), "{garbage} bytes are said to be garbage");
     drop(tree);
     assert!(arena.usage().garbage_bytes > NODES, "all of it is");
+}
+
+#[test]
+fn what_was_held_is_reused_in_slices() {
+    const VALUES: u64 = 1_000;
+    const SLICE: usize = 100;
+    let arena = Arena::new().unwrap();
+    let mut tree = Tree::new(&arena);
+    tree.edit(|editor| editor.cursor(&[])?.add_children(VALUES).map(drop)).unwrap();
+    let put = |tree: &mut Tree, n: i64| {
+        let all = |editor: &mut Editor| {
+            (0..VALUES).try_for_each(|child| editor.put_attribute(&[child.into()], "n", n))
+        };
+        tree.edit(all).unwrap();
+    };
+    put(&mut tree, 1);
+    let held = tree.snapshot();
+    put(&mut tree, 2);
+    assert!(!tree.keep_in_slices(Keep::Newest, SLICE), "it is held");
+    drop(held);
+    let mut slices = 1;
+    while tree.keep_in_slices(Keep::Newest, SLICE) {
+        slices += 1;
+    }
+    assert!(slices > VALUES as usize / SLICE, "{slices} slices");
+    assert_eq!(arena.collect().payload_bytes, 0, "nothing is left to a collection");
 }
 
 /// Its slabs may be somebody else's by then, and anything may be in that value: what a record's

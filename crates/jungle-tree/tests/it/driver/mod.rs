@@ -127,7 +127,11 @@ impl World {
             33 => self.close_editor(rng, line),
             34 => self.fork(rng),
             35 => self.lines[line].keep(rng),
-            36 => self.lines[line].tree.reclaim(),
+            36 if rng.chance(1, 2) => self.lines[line].tree.reclaim(),
+            36 => {
+                let Line { tree, keep, .. } = &mut self.lines[line];
+                tree.keep_in_slices(*keep, 1 + rng.index(20));
+            }
             37 => self.collect(),
             38 => self.drop_line(rng, line),
             _ => self.on_another_thread(rng),
