@@ -22,6 +22,9 @@ use crate::revision::{CommitMeta, RequestId, Revision, Timestamp};
 use crate::snapshot::Snapshot;
 use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError};
 
+/// So many blocks and values are made free at a time, while the writers of a branch wait.
+const RECLAIMED_MAX: usize = 1_024;
+
 /// Locks a mutex whose data stays good when a thread panics: every critical section here either
 /// changes one thing or publishes, and publishing does not panic half-way.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -335,6 +338,14 @@ impl HeadState {
         self.holds > 0
     }
 
+    /// Uses again a slice of what only dropped revisions had and what was held by somebody when it
+    /// was replaced; tells whether there may be more.
+    pub(crate) fn reclaim_slice(&mut self) -> bool {
+        self.history.raise_floor();
+        self.dropped = 0;
+        self.tree.keep_in_slices(self.to_keep(), RECLAIMED_MAX)
+    }
+
     fn reclaim_dropped(&mut self) {
         self.history.raise_floor();
         self.reclaim();
@@ -343,14 +354,18 @@ impl HeadState {
     /// Asks no archive: others may be kept waiting by who holds a history.
     fn reclaim(&mut self) {
         self.dropped = 0;
-        self.tree.keep(match self.retention {
+        self.tree.keep(self.to_keep());
+    }
+
+    fn to_keep(&self) -> Keep {
+        match self.retention {
             Retention::All => Keep::All,
             // Older ones may be listed still: more than a slice came to be dropped at once.
             Retention::Last(0 | 1) if self.holds == 0 && self.history.is_single() => Keep::Newest,
             // What was there when the Jungle was restored is never reused by the line itself, so
             // it makes no difference how much older the oldest is.
             Retention::Last(_) | Retention::ByAge(_) => Keep::From(self.history.floor()),
-        });
+        }
     }
 }
 

@@ -209,6 +209,13 @@ fn apply_in_slices(head: &Head, now: Timestamp) -> Result<(), ArchiveError> {
     Ok(())
 }
 
+/// Uses again what nobody holds any more, whether or not somebody commits to the branch.
+pub(crate) fn reclaim_in_slices(head: &Head) {
+    while head.lock().reclaim_slice() {
+        let_writers_in();
+    }
+}
+
 /// A lock goes to who asks first, and who was asleep asks late.
 #[expect(clippy::disallowed_methods, reason = "nothing tells that nobody waits for a lock")]
 fn let_writers_in() {

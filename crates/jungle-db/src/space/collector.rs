@@ -7,6 +7,7 @@ use jungle_tree::{ArenaUsage, Collected};
 
 use crate::head::{Head, lock};
 use crate::history::archive::ArchiveError;
+use crate::history::retention::reclaim_in_slices;
 use crate::jungle::Jungle;
 
 /// So much may be taken whatever is alive: small trees are not worth the trouble.
@@ -151,7 +152,8 @@ impl Seen {
 impl Jungle {
     /// Gives back the memory of what nobody can see any more: of deleted trees and branches, of
     /// revisions that were kept once and are not now, of subtrees that several versions shared.
-    /// (What small edits of one tree replace and do not keep is used again without this.)
+    /// (What small edits of one tree replace and do not keep is used again without this, by later
+    /// edits of that tree.)
     ///
     /// Readers and writers go on, but for the moment it takes to note what is kept; the cost is
     /// that of going through what is alive.
@@ -208,6 +210,8 @@ impl Jungle {
         let turn = self.shared.arena.next_collection();
         // Where much is to be used again, only these wait for it.
         self.shared.deleted_heads().iter().for_each(|head| head.lock().reclaim_deleted());
+        // The others do so when they commit, which some may never do again.
+        self.shared.heads().iter().for_each(|head| reclaim_in_slices(head));
         let collection = self.shared.pause(|mut paused| {
             for (head, state) in &mut paused.heads {
                 state.forget_deleted(stored.contains_key(&head.id));

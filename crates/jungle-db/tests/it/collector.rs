@@ -1,6 +1,6 @@
 //! What is collected without being asked for.
 
-use jungle_db::{Collector, Jungle, Retention};
+use jungle_db::{Collector, Jungle, Retention, TreeHandle};
 use jungle_tree::Key;
 
 use crate::support::tree_in;
@@ -48,4 +48,48 @@ fn revisions_that_are_let_go_are_given_back() {
     assert!(collector.look(&jungle).unwrap().is_some());
     assert!(collector.look(&jungle).unwrap().is_none());
     assert!(taken(&jungle) < before, "{before} became {}", taken(&jungle));
+}
+
+const TEXT_BYTES: usize = 1 << 20;
+
+/// A collection leaves nothing of a text that long.
+#[track_caller]
+fn text_is_given_back(jungle: &Jungle) {
+    let payload = |jungle: &Jungle| jungle.arena().usage().payload_bytes;
+    assert!(payload(jungle) >= TEXT_BYTES);
+    jungle.collect().unwrap();
+    assert!(payload(jungle) < TEXT_BYTES, "{} bytes are left", payload(jungle));
+}
+
+/// A tree that had such a text once, and what was done while it had.
+fn forgetful(jungle: &Jungle, between: impl FnOnce(&TreeHandle)) -> TreeHandle {
+    let tree = tree_in(jungle, "t", 0);
+    let text = "x".repeat(TEXT_BYTES);
+    tree.update(|tx| tx.put_attribute(&[], "text", &*text)).unwrap();
+    between(&tree);
+    tree.update(|tx| tx.remove_attribute(&[], "text")).unwrap();
+    tree
+}
+
+#[test]
+fn what_was_held_is_given_back_where_nobody_commits_any_more() {
+    let jungle = Jungle::builder().retention(Retention::Last(1)).build().unwrap();
+    let mut held = None;
+    let _tree = forgetful(&jungle, |tree| held = Some(tree.snapshot()));
+    jungle.collect().unwrap();
+    assert!(held.take().unwrap().root().has_attributes(), "it is held");
+    text_is_given_back(&jungle);
+}
+
+#[test]
+fn the_last_that_was_dropped_is_given_back_where_nobody_commits_any_more() {
+    const KEPT: i64 = 64;
+    let jungle = Jungle::builder().retention(Retention::Last(KEPT as usize)).build().unwrap();
+    let tree = forgetful(&jungle, |_| ());
+    // A commit looks at what was dropped when that is an eighth of this.
+    for n in 0..KEPT {
+        tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap();
+    }
+    text_is_given_back(&jungle);
+    assert_eq!(tree.history(..).count() as i64, KEPT);
 }
