@@ -99,9 +99,9 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     let began = Instant::now();
-    // Parameters may be anything, secrets too: only the path is noted.
+    // Shared with the request, not copied.
     let asked = tracing::enabled!(tracing::Level::ERROR)
-        .then(|| (request.method().clone(), request.uri().path().to_owned()));
+        .then(|| (request.method().clone(), request.uri().clone()));
     let checked = check(&app, &mut request, began);
     let client = request.extensions().get().map(|client: &Client| client.address);
     let who = request.extensions().get::<Who>().and_then(Who::name);
@@ -131,12 +131,13 @@ pub(crate) async fn guard(
     // What is kept is asked for again with its `ETag`.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
     let time = began.elapsed();
-    if let Some((method, path)) = asked {
+    if let Some((method, uri)) = asked {
         let (micros, status) = (time.as_micros(), status.as_u16());
         let (who, address) = (who.as_deref(), client);
         let failure = failure.as_ref().map(|Failure(why)| &**why);
         let tree = about.as_ref().map(|About(tree)| &**tree);
-        let (method, path) = (&method, &*path);
+        // Parameters may be anything, secrets too: only the path is noted.
+        let (method, path) = (&method, uri.path());
         let asked = audit::Asked { who, address, method, path, tree, status, failure };
         match status {
             500 => tracing::error!(%method, path, status, failure, micros, "failed"),
