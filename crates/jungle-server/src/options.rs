@@ -41,7 +41,8 @@ pub struct Options {
     pub proxies: Vec<IpAddr>,
     /// Nobody may change anything, whatever was granted to them.
     pub read_only: bool,
-    /// The `GET` addresses for load tools, below `/bench`: a page that posts when it is looked at.
+    /// The `GET` addresses for load tools, below `/bench`: a page that posts when it is looked at,
+    /// but not by a page of another site.
     pub bench: bool,
     /// When a message of a board is answered.
     pub boards: BoardLevel,

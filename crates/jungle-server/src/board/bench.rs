@@ -3,7 +3,9 @@
 
 use std::sync::LazyLock;
 
-use axum::http::Uri;
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{Request, Uri};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 
@@ -11,6 +13,7 @@ use super::message::Words;
 use super::open;
 use super::post::add;
 use crate::access::{Need, Role, Visitor};
+use crate::guard;
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -30,7 +33,11 @@ pub(super) async fn hello(uri: Uri) -> Result<Response, Problem> {
     Ok(super::sorry::written(HELLO.slice(..bytes)))
 }
 
-pub(super) async fn post(app: Visitor, uri: Uri) -> Result<Response, Problem> {
+/// Posts a message. It changes something, so it is refused to pages of other sites as other methods
+/// are everywhere: a picture there would be enough to post. Load tools say nothing of a site.
+pub(super) async fn post(app: Visitor, request: Request<Body>) -> Result<Response, Problem> {
+    let (Parts { uri, headers, .. }, _) = request.into_parts();
+    guard::same_site(&headers)?;
     let query = Query::of(&uri, &["board", "author", "text"])?;
     let name = query.text("board")?.unwrap_or_default();
     let board = open(&app, name, Need::whole(Role::Write))?;

@@ -347,6 +347,10 @@ fn posting_by_get_is_there_for_load_tools_only() {
     let served = Served::with(|options| options.bench = true);
     submit(&served, "/boards", "name=Trees+%26+leaves");
     assert_eq!(served.get(path).status, 200);
+    // As a picture on a page of another site would have a browser ask for it.
+    for (name, value) in [("sec-fetch-site", "cross-site"), ("origin", "http://evil.example")] {
+        assert_eq!(served.send("GET", path, &[(name, value)], None).problem(), "forbidden");
+    }
     assert!(served.get(BOARD).text.contains("1 message,"));
     assert_eq!(served.get("/bench/hello?bytes=1000").text.len(), 1000);
 }
