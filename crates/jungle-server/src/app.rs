@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::http::header::{HeaderValue, RETRY_AFTER};
 use jungle::CheckpointStatus;
 use jungle_cluster::Cluster;
 use tokio::sync::{Semaphore, watch};
-use tokio::time::timeout;
 
 use crate::access::{Gate, Trees, Whose};
 use crate::acknowledge::Acknowledger;
@@ -17,6 +15,7 @@ use crate::committer::Committer;
 use crate::etag::Mark;
 use crate::guard::Hosts;
 use crate::hub::Hubs;
+use crate::line::Line;
 use crate::metrics::Metrics;
 use crate::once::Once;
 use crate::options::Options;
@@ -59,8 +58,8 @@ pub(crate) struct App {
     pub(crate) compared: Compared,
     /// A permit for each commit that is under way and may take long.
     pub(crate) writers: Arc<Semaphore>,
-    /// A permit for each who looks at much.
-    pub(crate) readers: Arc<Semaphore>,
+    /// Who looks at much.
+    pub(crate) line: Arc<Line>,
     /// Where exports and imports take place.
     pub(crate) documents: Arc<Places<Whose>>,
     /// Where streams watch.
@@ -70,22 +69,6 @@ pub(crate) struct App {
     /// Where it is waited for what this server has not followed yet.
     pub(crate) waiters: Arc<Places<Whose>>,
     pub(crate) stopping: Stopping,
-}
-
-impl App {
-    /// Does what looks at much, off the threads that serve: so many at a time.
-    pub(crate) async fn in_line<T: Send + 'static>(
-        &self,
-        f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
-        let line_time = self.options.limits.line_time;
-        let permit = timeout(line_time, Arc::clone(&self.readers).acquire_owned()).await;
-        let permit = permit.map_err(|_| {
-            let detail = "too much is being searched and compared here";
-            Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, HeaderValue::from_static("5"))
-        })?;
-        aside_with(permit, f).await
-    }
 }
 
 /// Tells all who wait for it that the server stops: streams end then.

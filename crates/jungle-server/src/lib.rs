@@ -43,6 +43,7 @@ mod explorer;
 mod guard;
 mod hub;
 mod limits;
+mod line;
 mod linger;
 mod metrics;
 mod once;

@@ -52,8 +52,9 @@ pub struct Limits {
     /// memory; 32.
     pub commits_max: usize,
     /// Searches, diffs, merges, far pages, revisions that are many steps back, and pieces of a
-    /// history that are read for who watches, at a time; the others wait in line, so that commits
-    /// always find a thread; 8.
+    /// history that are read for who watches, at a time, half of them for each user, token or
+    /// address that is not this machine's; the others wait in line, so that commits always find a
+    /// thread; 8.
     pub long_reads_max: usize,
     /// How long they wait there, before they are refused; 10 s.
     pub line_time: Duration,

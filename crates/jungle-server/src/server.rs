@@ -22,6 +22,7 @@ use crate::committer::Committer;
 use crate::etag::Mark;
 use crate::guard::{Hosts, guard};
 use crate::hub::Hubs;
+use crate::line::Line;
 use crate::metrics::Metrics;
 use crate::options::{BoardLevel, Options, StartError};
 use crate::places::Places;
@@ -351,7 +352,7 @@ pub(crate) fn app(
         pages: board::Cache::default(),
         compared: api::Compared::default(),
         writers: Arc::new(Semaphore::new(limits.commits_max)),
-        readers: Arc::new(Semaphore::new(limits.long_reads_max)),
+        line: Arc::new(Line::new(limits.long_reads_max)),
         documents: Arc::new(Places::new(limits.documents_max)),
         watchers: Arc::new(Places::new(limits.watchers_max)),
         seekers: Semaphore::new(elsewhere::SEEKERS_MAX),

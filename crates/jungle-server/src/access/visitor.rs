@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
+use axum::http::header::{HeaderValue, RETRY_AFTER};
 use axum::http::request::Parts;
 use jungle::{
     CommitMeta, CommitOptions, Committed, CommittedTrees, Draft, Durability, Jungle,
@@ -14,6 +15,7 @@ use jungle::{
 use jungle_cluster::Local;
 use jungle_words::Found;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::file::Access;
 use super::gate::refused;
@@ -524,6 +526,20 @@ impl Visitor {
         }
         let jungle = &self.trees.0;
         Ok(jungle.wait_until(revision, durability.unwrap_or(jungle.durability()))?)
+    }
+
+    /// Does what looks at much, off the threads that serve: so many at a time, and of these half at
+    /// most for one client.
+    pub(crate) async fn in_line<T: Send + 'static>(
+        &self,
+        f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let turn = timeout(self.options.limits.line_time, self.line.turn(self.whose())).await;
+        let turn = turn.map_err(|_| {
+            let detail = "too much is being searched and compared here";
+            Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, HeaderValue::from_static("5"))
+        })?;
+        aside_with(turn, f).await
     }
 
     /// Does something that commits and may take long. Where it waits, for a disk or a log, it is

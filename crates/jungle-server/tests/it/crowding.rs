@@ -3,7 +3,14 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
+use jungle::{CommitRecord, Durability, Journal, JournalError, Jungle, Revision, SystemClock};
+use jungle_server::{Data, Options};
 use jungle_testkit::Machines;
 
 use crate::support::{PATIENCE, Served, limits};
@@ -145,6 +152,68 @@ fn nobody_has_more_than_a_share_of_the_streams() {
         assert_eq!(events.next().unwrap().name, "change");
     }
     assert_eq!(other.next().unwrap().name, "change");
+}
+
+/// A journal that never gets a commit onto its disk while it is shut, and tells of each.
+struct Slow {
+    is_shut: AtomicBool,
+    came: Sender<()>,
+    /// Whose other end is dropped to have it go on.
+    opens: Mutex<Receiver<()>>,
+}
+
+impl Journal for Slow {
+    fn append(&self, _record: &CommitRecord) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn wait(&self, _revision: Revision, _durability: Durability) -> Result<(), JournalError> {
+        if self.is_shut.load(Ordering::SeqCst) {
+            let _ = self.came.send(());
+            let _ = self.opens.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn nobody_has_more_than_half_of_the_line() {
+    let ((came, comes), (open, opens)) = (channel(), channel());
+    let journal = Slow { is_shut: AtomicBool::new(false), came, opens: Mutex::new(opens) };
+    let journal = Arc::new(journal);
+    let jungle = Jungle::builder().clock(SystemClock).journal(Arc::clone(&journal)).build();
+    let options = Options {
+        proxies: vec!["127.0.0.1".parse().unwrap()],
+        limits: limits(|limits| {
+            limits.long_reads_max = 2;
+            limits.line_time = Duration::ZERO;
+        }),
+        ..Options::default()
+    };
+    let served = Served::start(Data::Memory(jungle.unwrap()), options).tree("t");
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    let draft = tree.branch("draft", tree.snapshot().revision()).unwrap();
+    draft.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
+    let search = |address: &str| {
+        let from = [("x-forwarded-for", address)];
+        served.send("GET", "/api/v1/trees/t/search?attribute=n", &from, None)
+    };
+    journal.is_shut.store(true, Ordering::SeqCst);
+    thread::scope(|scope| {
+        // It is dropped before the other thread is waited for, whatever happens.
+        let open: Sender<()> = open;
+        let merge = scope.spawn(|| {
+            let (from, body) = ([("x-forwarded-for", "192.0.2.1")], Some(r#"{"from":"draft"}"#));
+            served.send("POST", "/api/v1/trees/t/merges", &from, body)
+        });
+        comes.recv_timeout(PATIENCE).unwrap();
+        // The merge has one of two turns.
+        assert_eq!(search("192.0.2.1").problem(), "too-many");
+        search("192.0.2.2").expect(200);
+        drop(open);
+        merge.join().unwrap().expect(200);
+    });
+    search("192.0.2.1").expect(200);
 }
 
 #[test]

@@ -1,0 +1,126 @@
+//! The line of those who look at much: so many have a turn at a time, and half of these at most are
+//! one client's. What else that one asks for waits apart, in front of nobody.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::access::Whose;
+
+/// Who has a turn, and who waits for one.
+pub(crate) struct Line {
+    turns: Arc<Semaphore>,
+    of_one: usize,
+    shares: Mutex<HashMap<Whose, Share>>,
+}
+
+/// What one client may have, as long as there is somebody to have it.
+struct Share {
+    turns: Arc<Semaphore>,
+    /// Who has a turn of these, or waits for one.
+    count: usize,
+}
+
+/// One of a client's, until it is dropped.
+struct Entered {
+    line: Arc<Line>,
+    whose: Whose,
+}
+
+/// A turn, until it is dropped.
+pub(crate) struct Turn {
+    _of_all: OwnedSemaphorePermit,
+    _of_own: Option<(OwnedSemaphorePermit, Entered)>,
+}
+
+impl Line {
+    pub(crate) fn new(turns: usize) -> Line {
+        let of_one = turns.div_ceil(2);
+        Line { turns: Arc::new(Semaphore::new(turns)), of_one, shares: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Whose, Share>> {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a turn, in the order in which they come; who has no share may have all of them.
+    pub(crate) async fn turn(self: &Arc<Self>, whose: Option<Whose>) -> Turn {
+        let of_own = match whose {
+            Some(whose) => {
+                let (turns, entered) = self.enter(whose);
+                Some((permit(turns).await, entered))
+            }
+            None => None,
+        };
+        Turn { _of_all: permit(Arc::clone(&self.turns)).await, _of_own: of_own }
+    }
+
+    fn enter(self: &Arc<Self>, whose: Whose) -> (Arc<Semaphore>, Entered) {
+        let mut shares = self.lock();
+        let new = || Share { turns: Arc::new(Semaphore::new(self.of_one)), count: 0 };
+        let share = shares.entry(whose.clone()).or_insert_with(new);
+        share.count += 1;
+        (Arc::clone(&share.turns), Entered { line: Arc::clone(self), whose })
+    }
+}
+
+async fn permit(turns: Arc<Semaphore>) -> OwnedSemaphorePermit {
+    turns.acquire_owned().await.expect("it is never closed")
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let mut shares = self.line.lock();
+        if let Some(share) = shares.get_mut(&self.whose) {
+            share.count -= 1;
+            if share.count == 0 {
+                shares.remove(&self.whose);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// What it gives at once, if it does.
+    async fn at_once<T>(coming: impl Future<Output = T>) -> Option<T> {
+        timeout(Duration::ZERO, coming).await.ok()
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_an_own_turn_keeps_nobody_else_waiting() {
+        let [ana, ben] = ["ana", "ben"].map(|name| Some(Whose::Name(name.into())));
+        let line = Arc::new(Line::new(4));
+        let first = at_once(line.turn(ana.clone())).await.unwrap();
+        let second = at_once(line.turn(ana.clone())).await.unwrap();
+        let mut third = pin!(line.turn(ana));
+        assert!(at_once(third.as_mut()).await.is_none());
+        let _ben = at_once(line.turn(ben)).await.unwrap();
+        drop(first);
+        let third = at_once(third).await.unwrap();
+        // Somebody of this machine, who may be anybody.
+        let others = at_once(line.turn(None)).await.unwrap();
+        assert!(at_once(line.turn(None)).await.is_none());
+        drop((second, third, others));
+        assert_eq!(line.lock().len(), 1, "what nobody has is forgotten");
+    }
+
+    #[tokio::test]
+    async fn who_gives_up_waiting_leaves_nothing() {
+        let ana = || Some(Whose::Name("ana".into()));
+        let line = Arc::new(Line::new(1));
+        let turn = at_once(line.turn(ana())).await.unwrap();
+        assert!(at_once(line.turn(ana())).await.is_none());
+        drop(turn);
+        assert!(line.lock().is_empty());
+        assert!(at_once(line.turn(ana())).await.is_some());
+    }
+}
