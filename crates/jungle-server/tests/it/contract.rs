@@ -151,15 +151,17 @@ pub(crate) fn operations() -> BTreeSet<(String, String)> {
 
 #[test]
 fn document_has_the_routes_that_there_are_and_no_others() {
-    let mut routes = BTreeSet::new();
+    let (mut routes, mut count) = (BTreeSet::new(), 0);
     for (text, prefix) in [("fn routes", ""), ("fn of_a_tree", "/api/v1/trees/{tree}")] {
         let text = ROUTES.split(text).nth(1).unwrap().split("\n}\n").next().unwrap();
         for route in text.split(".route(\"").skip(1) {
             let route = route.split('"').next().unwrap();
             let prefix = if route == "/trees" { "/api/v1" } else { prefix };
             routes.insert(format!("{prefix}{}", if route == "/" { "" } else { route }));
+            count += 1;
         }
     }
+    assert_eq!(count, ROUTES.matches(".route(").count(), "some are elsewhere, or named otherwise");
     let contract = Contract::read();
     let paths = contract.0["paths"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(routes, paths);

@@ -1,7 +1,9 @@
 //! The matrix of permissions: every route, asked by everybody. A route without a row fails.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 
 use jungle_server::{Access, Options, Role};
 
@@ -373,29 +375,55 @@ fn token_and_session_that_were_revoked_are_nobodys() {
     assert_eq!(guarded.served.server.jungle().revision(), before);
 }
 
+/// All files in a folder and those below.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
+    paths.flat_map(below).collect()
+}
+
+/// The methods and addresses of the routes in a source without white space.
+fn routes(text: &str) -> Vec<(String, String)> {
+    let mut routes = Vec::new();
+    for call in text.split(".route(").skip(1) {
+        let route = call.strip_prefix('"').and_then(|call| call.split_once('"'));
+        let (path, rest) = route.unwrap_or_else(|| panic!("what does it route? {call:.80}"));
+        let mut open = 1;
+        let end = rest.find(|it: char| {
+            open += match it {
+                '(' => 1,
+                ')' => -1,
+                _ => 0,
+            };
+            open == 0
+        });
+        let (methods, count) = (&rest[..end.unwrap()], routes.len());
+        for method in ["get", "post", "put", "patch", "delete"] {
+            if methods.contains(&format!("{method}(")) {
+                routes.push((method.to_uppercase(), path.to_owned()));
+            }
+        }
+        assert!(routes.len() > count && !methods.contains("any("), "by what methods? {path}");
+    }
+    routes
+}
+
 #[test]
 fn every_route_has_a_row() {
     let rows: BTreeSet<(String, String)> =
         MATRIX.iter().map(|row| (row.0.to_owned(), row.1.to_owned())).collect();
-    let mut routes: BTreeSet<(String, String)> = operations();
-    for text in [
-        include_str!("../../src/board/mod.rs"),
-        include_str!("../../src/docs/mod.rs"),
-        include_str!("../../src/explorer.rs"),
-        include_str!("../../src/access/login.rs"),
-        include_str!("../../src/status/mod.rs"),
-        include_str!("../../src/board/bench.rs"),
-    ] {
-        for route in text.split(".route(\"").skip(1) {
-            let (path, rest) = route.split_once('"').unwrap();
-            let rest = rest.split(".route(").next().unwrap().split('\n').next().unwrap();
-            for (call, method) in [("get(", "GET"), ("post(", "POST"), ("delete(", "DELETE")] {
-                if rest.contains(call) {
-                    routes.insert((method.to_owned(), path.to_owned()));
-                }
-            }
+    let mut all: BTreeSet<(String, String)> = operations();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    // Its routes are those of the document: another test sees to that.
+    let of_document = sources.join("api").join("mod.rs");
+    for file in files(&sources).iter().filter(|file| **file != of_document) {
+        let Ok(text) = fs::read_to_string(file) else { continue };
+        let text: String = text.split_whitespace().collect();
+        for odd in [".nest(", ".nest_service(", ".route_service(", ".fallback_service("] {
+            assert!(!text.contains(odd), "{odd} in {}", file.display());
         }
+        all.extend(routes(&text));
     }
-    assert!(routes.len() > 40, "{routes:?}");
-    assert_eq!(rows, routes);
+    assert!(all.len() > 40, "{all:?}");
+    assert_eq!(rows, all);
 }
