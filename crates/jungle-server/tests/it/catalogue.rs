@@ -11,9 +11,11 @@ use jungle_server::{Data, Options, Role};
 use crate::people::Guarded;
 use crate::support::{Folder, Served};
 
-/// What no path can be, and what none is here.
-const PATHS: &str = "|a|//|/a/|/%20a|/%22|/%22%5Cx%22|/%FF|/%00|/9|/99999999999999999999\
-|/-99999999999999999999|/0.8|/0.zz|/0.|/%22%22x|/%22a%22%22b%22|/..%2f..|/nothing|/a%0Ab|/a%5C";
+/// What no path can be: 400.
+const NO_PATHS: &str = "|a|//|/a/|/%20a|/%22|/%22%5Cx%22|/%FF|/%00|/99999999999999999999\
+|/-99999999999999999999|/%22%22x|/%22a%22%22b%22|/a%0Ab|/a%5C";
+/// And what none is here: 404, but where it is told what is not there, too.
+const NOWHERE: &str = "/9|/0.8|/0.zz|/0.|/..%2f..|/nothing";
 const REVISIONS: &str = "|nothing|-1|1.5|0x1|99|99999999999999999999|main~|main~x|main~99|~1\
 |main~-1|1970-01-01|2026-13-45|%00|%FF|main%00|../main|1;2|%22";
 const BRANCHES: &str = "|nothing|MAIN|main%00|../main|main/|%20main|%FF|1";
@@ -24,19 +26,46 @@ const WORDS: &str = "|up|FORWARD|forward%20|1|%00|%FF";
 const KEYS: &str = "|a/b|%22|%20a|a%20|%00|99999999999999999999|%FF|%5C";
 const EXPRESSIONS: &str = "|(|)|a|a%20%3D|%3D%20a|a%20%3D%201%20b|and|not|a%20~|a%20%3D%20%22|%00\
 |a%20%21%201|%40x%20%3D%201|((((a%20%3D%201)|exists|%FF|a%20%3D%201)";
+const COUNTERS: &str = "|x|1|null|%7B%7D|%5B1%5D|%5B%22a%22|%FF";
 const VALUES: &str = "|x|%7B|%7B%7D|%5B%5D|%7B%22type%22%3A%22x%22%7D|1%202|%22|nul|%FF|-\
 |%7B%22type%22%3A%22int%22%2C%22value%22%3A1.5%7D|9223372036854775808";
 
-/// An address, and what its parameters must not be.
-fn reads() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
-    let at = [("path", PATHS), ("branch", BRANCHES), ("at", REVISIONS)];
-    let with = |more: &[(&'static str, &'static str)]| [&at, more].concat();
-    let branch = |more: &[(&'static str, &'static str)]| [&[("branch", BRANCHES)], more].concat();
+/// A parameter, and what it must not be.
+type Wrong = (&'static str, &'static str);
+
+/// Those of an address that shows a version.
+fn with(more: &[Wrong]) -> Vec<Wrong> {
+    let at = [("path", NO_PATHS), ("path", NOWHERE), ("branch", BRANCHES), ("at", REVISIONS)];
+    [&at[..], more].concat()
+}
+
+/// Those of an address that is of a branch.
+fn branch(more: &[Wrong]) -> Vec<Wrong> {
+    [&[("branch", BRANCHES)][..], more].concat()
+}
+
+/// Addresses that show what is there, and what their parameters must not be.
+fn reads() -> Vec<(&'static str, Vec<Wrong>)> {
     vec![
         ("/api/v1/trees?", vec![("limit", COUNTS)]),
+        ("/api/v1/me?", vec![("tree", "%FF")]),
+        ("/api/v1/folder/backup?", vec![("wait", WAITS)]),
+        ("/api/v1/folder/verify?", vec![("wait", WAITS)]),
+        ("/api/v1/folder/gc?", vec![("wait", WAITS)]),
+        ("/api/v1/folder/du?", vec![("wait", WAITS)]),
+        ("/api/v1/folder/backups?", Vec::new()),
+        ("/boards?", vec![("limit", COUNTS)]),
+        ("/boards/b?", vec![("before", KEYS), ("after", KEYS), ("limit", COUNTS)]),
         ("/api/v1/trees/t/node?", with(&[("attributes_after", "%FF")])),
         ("/api/v1/trees/t/value?attribute=n&", with(&[])),
+        ("/api/v1/trees/t/value?", vec![("attribute", "|nothing|N|n%00|%FF")]),
         ("/api/v1/trees/t/document?", with(&[("format", WORDS), ("layout", WORDS)])),
+        ("/api/v1/trees/t/document?", vec![("format", "html|JSON|yml|application/json")]),
+        ("/api/v1/trees/t/document?format=yaml&", with(&[("layout", "pretty|PRETTY|")])),
+        (
+            "/api/v1/trees/t/document?format=ndjson&",
+            branch(&[("path", "a|/%00|/nothing|/9"), ("at", REVISIONS), ("layout", "pretty")]),
+        ),
         (
             "/api/v1/trees/t/children?",
             with(&[
@@ -48,31 +77,83 @@ fn reads() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
                 ("limit", COUNTS),
             ]),
         ),
-        ("/api/v1/trees/t/search?attribute=n&", with(&[("value", VALUES), ("limit", COUNTS)])),
-        ("/api/v1/trees/t/search?", vec![("where", EXPRESSIONS)]),
-        ("/api/v1/trees/t/indexes?", Vec::new()),
         (
-            "/api/v1/trees/t/revisions?",
-            branch(&[("order", WORDS), ("after", NUMBERS), ("limit", COUNTS)]),
+            "/api/v1/trees/t/search?attribute=n&",
+            with(&[("value", VALUES), ("after", NO_PATHS), ("limit", COUNTS)]),
         ),
         (
+            "/api/v1/trees/t/search?where=a%20%3D%201&",
+            with(&[("attribute", "n|"), ("value", "1|x"), ("after", NO_PATHS), ("limit", COUNTS)]),
+        ),
+        // What is not below the path.
+        ("/api/v1/trees/t/search?path=/a&attribute=n&", vec![("after", "/|/b|/ab|/b/a")]),
+        (
+            "/api/v1/trees/t/search?",
+            vec![("where", EXPRESSIONS), ("attribute", "%FF"), ("value", "1|x")],
+        ),
+    ]
+}
+
+/// The same of those that show what there is of a tree as a whole, and what has happened.
+fn reads_of_a_tree() -> Vec<(&'static str, Vec<Wrong>)> {
+    vec![
+        ("/api/v1/trees/t/indexes?", Vec::new()),
+        ("/api/v1/trees/t/branches?", Vec::new()),
+        ("/api/v1/trees/t/tags?", Vec::new()),
+        ("/api/v1/trees/t/keep?", branch(&[])),
+        (
+            "/api/v1/trees/t/revisions?",
+            branch(&[("path", NO_PATHS), ("order", WORDS), ("after", NUMBERS), ("limit", COUNTS)]),
+        ),
+        (
+            "/api/v1/trees/t/revisions?path=/&",
+            branch(&[("order", WORDS), ("after", NUMBERS), ("limit", COUNTS)]),
+        ),
+        ("/api/v1/trees/t/revisions/1?", branch(&[])),
+        (
             "/api/v1/trees/t/diff?to=main&",
-            branch(&[("from", REVISIONS), ("after", NUMBERS), ("limit", COUNTS), ("form", WORDS)]),
+            branch(&[
+                ("path", NO_PATHS),
+                ("from", REVISIONS),
+                ("after", NUMBERS),
+                ("limit", COUNTS),
+                ("form", WORDS),
+            ]),
+        ),
+        (
+            "/api/v1/trees/t/diff?form=document&",
+            branch(&[
+                ("path", NO_PATHS),
+                ("from", REVISIONS),
+                ("to", REVISIONS),
+                // A document has no pages.
+                ("after", "|0|1"),
+                ("limit", "|0|1|100"),
+            ]),
         ),
         ("/api/v1/trees/t/diff?", vec![("to", REVISIONS)]),
         ("/api/v1/trees/t/merges?", vec![("from", BRANCHES)]),
-        ("/api/v1/trees/t/merges?from=draft&", vec![("into", BRANCHES)]),
-        ("/api/v1/trees/t/watch?", branch(&[("after", NUMBERS), ("follow", WORDS)])),
-        ("/api/v1/me?", vec![("tree", "%FF")]),
-        ("/api/v1/folder/backup?", vec![("wait", WAITS)]),
-        ("/api/v1/folder/verify?", vec![("wait", WAITS)]),
-        ("/api/v1/folder/gc?", vec![("wait", WAITS)]),
-        ("/api/v1/folder/du?", vec![("wait", WAITS)]),
-        ("/api/v1/folder/backups?", Vec::new()),
-        ("/boards?", vec![("limit", COUNTS)]),
-        ("/boards/b?", vec![("before", KEYS), ("after", KEYS), ("limit", COUNTS)]),
+        ("/api/v1/trees/t/merges?from=draft&", vec![("into", BRANCHES), ("counters", COUNTERS)]),
+        (
+            "/api/v1/trees/t/watch?",
+            branch(&[("path", NO_PATHS), ("after", NUMBERS), ("follow", WORDS)]),
+        ),
+        (
+            "/api/v1/trees/t/watch?follow=false&",
+            branch(&[("path", NO_PATHS), ("after", "99|99-1|1-|1-x|-1-1|1-2-3")]),
+        ),
     ]
 }
+
+/// Addresses that take a body and parameters, which are wrong while the body is not.
+const WRITES_WITH: [(&str, &str, &str, &[Wrong]); 3] = [
+    ("PUT", "/api/v1/trees/t/document?", "[1]", OF_AN_IMPORT),
+    ("POST", "/api/v1/trees/t/commits?", EDITS, &[("branch", BRANCHES)]),
+    ("PUT", "/api/v1/trees/t/keep?", r#"{"keep":"9"}"#, &[("branch", BRANCHES)]),
+];
+const OF_AN_IMPORT: &[Wrong] =
+    &[("path", NO_PATHS), ("branch", BRANCHES), ("author", "%FF"), ("message", "%FF")];
+const EDITS: &str = r#"{"edits":[{"op":"append"}]}"#;
 
 /// Addresses that take JSON, and a member that is missing in none of the bodies below.
 const WRITES: [(&str, &str); 11] = [
@@ -155,24 +236,49 @@ struct Asking<'s> {
 }
 
 impl Asking<'_> {
+    /// Gives the status.
     #[track_caller]
-    fn refused(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) {
+    fn refused(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&str>,
+    ) -> u16 {
         let answer = self.served.send(method, path, headers, body);
         let status = answer.status.as_u16();
         assert!((400..500).contains(&status), "{method} {path} {headers:?} {body:?}: {status}");
         self.count += 1;
+        status
     }
 
     fn read(&mut self, address: &str, parameters: &[(&str, &str)]) {
-        self.refused("GET", &format!("{address}unknown=1"), &[], None);
-        self.refused("GET", &format!("{address}%FF=1"), &[], None);
+        self.parameters(("GET", None), address, parameters);
+    }
+
+    fn parameters(
+        &mut self,
+        (method, body): (&str, Option<&str>),
+        address: &str,
+        parameters: &[(&str, &str)],
+    ) {
+        self.refused(method, &format!("{address}unknown=1"), &[], body);
+        self.refused(method, &format!("{address}%FF=1"), &[], body);
         for (name, values) in parameters {
+            // Of the others it depends on where they are.
+            let usual = match *values {
+                NO_PATHS | COUNTS | NUMBERS | WORDS => Some(400),
+                NOWHERE => Some(404),
+                _ => None,
+            };
             for value in values.split('|') {
-                self.refused("GET", &format!("{address}{name}={value}"), &[], None);
+                let path = format!("{address}{name}={value}");
+                let status = self.refused(method, &path, &[], body);
+                assert_eq!(status, usual.unwrap_or(status), "{method} {path}");
             }
-            self.refused("GET", &format!("{address}{name}=1&{name}=1"), &[], None);
+            self.refused(method, &format!("{address}{name}=1&{name}=1"), &[], body);
             let long = format!("{address}{name}={}", "x".repeat(9000));
-            self.refused("GET", &long, &[], None);
+            self.refused(method, &long, &[], body);
         }
     }
 
@@ -225,8 +331,11 @@ fn everything_wrong_about_anything_is_refused() {
     let served = served(&folders);
     let before = served.server.jungle().revision();
     let mut asking = Asking { served: &served, count: 0 };
-    for (address, parameters) in reads() {
+    for (address, parameters) in reads().into_iter().chain(reads_of_a_tree()) {
         asking.read(address, &parameters);
+    }
+    for (method, address, body, parameters) in WRITES_WITH {
+        asking.parameters((method, Some(body)), address, parameters);
     }
     for revision in REVISIONS.split('|').filter(|revision| !revision.contains('/')) {
         asking.refused("GET", &format!("/api/v1/trees/t/revisions/{revision}"), &[], None);
@@ -242,9 +351,11 @@ fn everything_wrong_about_anything_is_refused() {
         asking.refused("DELETE", &format!("/api/v1{address}"), &[], None);
     }
     let commits = "/api/v1/trees/t/commits";
-    let edits = r#"{"edits":[{"op":"append"}]}"#;
     for tag in ["", "1", "\"\"", "\"x\"", "\"-1\"", "\"1", "\"1\",\"2\"", "\"1\" \"2\"", "\"99\""] {
-        asking.refused("POST", commits, &[("if-match", tag)], Some(edits));
+        asking.refused("POST", commits, &[("if-match", tag)], Some(EDITS));
+    }
+    for id in ["", "x", "-1", "1-", "1-x", "1-2-3", "1.5", "99", "99-1"] {
+        asking.refused("GET", "/api/v1/trees/t/watch", &[("last-event-id", id)], None);
     }
     asking.end(1000);
     assert_eq!(served.server.jungle().revision(), before);
@@ -270,6 +381,9 @@ fn everything_wrong_about_a_cluster_is_refused() {
     asking.write("POST", "/api/v1/trees/t/local", false);
     asking.write("PUT", "/api/v1/trees/t/local/document", false);
     asking.write("POST", "/api/v1/trees/t/local/reverts", false);
+    asking.parameters(("PUT", Some("[1]")), "/api/v1/trees/t/local/document?", OF_AN_IMPORT);
+    let branches = [("branch", BRANCHES)];
+    asking.parameters(("POST", Some(EDITS)), "/api/v1/trees/t/local?", &branches);
     let tomorrow = r#"{"revision":99}"#;
     asking.refused("POST", "/api/v1/trees/t/local/reverts", &[], Some(tomorrow));
     for entry in ENTRIES.split('|') {
