@@ -1,37 +1,34 @@
 //! A server as those see it who ask it: one request after the other, on the thread that asks.
 
+mod answer;
+mod error;
+mod key;
+mod line;
+mod value;
+
 use std::fmt;
-use std::future::poll_fn;
-use std::io::{self, ErrorKind, Read};
+use std::io;
 use std::net::IpAddr;
-use std::pin::{Pin, pin};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, IF_MATCH};
-use axum::http::{HeaderMap, Request, Response, StatusCode, Uri};
+use axum::http::{HeaderMap, Request, Uri};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
-use jungle::{Value, ValueRef};
+use http_body_util::Full;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
 use serde_json::Value as Json;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Runtime};
-use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::api::value::{New, Shown};
 use crate::api::{IDEMPOTENCY_KEY, LAST_EVENT_ID};
 use crate::dial::{connect, connector, encrypt, system_roots};
+use line::{Answered, Line};
 
-/// For how long nothing may come of an answer that has begun, where it is read as it comes: the
-/// server may be gone without a word.
-const PIECE_TIME: Duration = Duration::from_secs(60);
+pub use answer::RemoteBody;
+pub use error::{RemoteConflict, RemoteError};
+pub use key::RequestKey;
+pub use value::{typed, value_of};
 
 /// A server that is asked by its URL. An answer may take as long as the network of a cluster is
 /// away, and is not waited for when the server's machine has said nothing for a minute, not even
@@ -63,175 +60,6 @@ pub struct Remote {
     /// On which an answer has come, all of it.
     kept: Mutex<Option<Line>>,
     runtime: Runtime,
-}
-
-/// Why a server did not do what it was asked.
-///
-/// ```
-/// use jungle_server::{Remote, RemoteError};
-/// let refused = Remote::new("http://127.0.0.1:7070/boards", None).unwrap_err();
-/// assert_eq!(
-///     refused.to_string(),
-///     "http://127.0.0.1:7070/boards is no URL of a server: it goes on behind the server's name",
-/// );
-/// assert!(!refused.is_away());
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RemoteError {
-    /// It cannot be asked by this URL.
-    #[error("{url} is no URL of a server: {reason}")]
-    Url {
-        /// The URL; without what may be a secret in it.
-        url: String,
-        /// Why.
-        reason: &'static str,
-    },
-    /// The token has characters that no header has.
-    #[error("the token is none: it has characters that none has")]
-    Token,
-    /// The token would go to another machine, and nothing is encrypted on its way:
-    /// [`Remote::exposing`] sends it all the same.
-    #[error("{url} is not sent the token: nothing is encrypted on its way")]
-    Exposed {
-        /// The server.
-        url: String,
-    },
-    /// The system does not give what a runtime needs.
-    #[error("cannot ask anybody")]
-    Threads(#[source] io::Error),
-    /// The system does not give a random number, of which a key is made.
-    #[error("the system has no random number: {0}")]
-    Random(String),
-    /// There is no connection.
-    #[error("cannot reach {url}")]
-    Unreached {
-        /// The server.
-        url: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// The connection ended before the answer. What was asked may be done.
-    #[error("{url} gave no answer")]
-    Broken {
-        /// The server.
-        url: String,
-        /// Why.
-        source: hyper::Error,
-    },
-    /// It answered what no server of this kind does.
-    #[error("{url} is no Jungle, or another version: it answered {status}")]
-    Other {
-        /// The server.
-        url: String,
-        /// The answer's status, as 200.
-        status: u16,
-    },
-    /// It refused, with a problem document.
-    #[error("{detail}")]
-    Refused {
-        /// The kind of problem, as `no-such-tree`.
-        kind: String,
-        /// What is wrong here.
-        detail: String,
-        /// What to do.
-        hint: Option<String>,
-        /// Where changes contradict each other: of a merge or a revert, not all if there are many.
-        conflicts: Vec<RemoteConflict>,
-    },
-}
-
-/// A place where changes contradict each other, as a server tells it.
-///
-/// ```
-/// use jungle::{Jungle, Memory};
-/// use jungle_server::{Data, Options, Remote, RemoteError, RequestKey, Server};
-/// use serde_json::json;
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let jungle = Jungle::memory()?;
-/// let notes = jungle.create_tree("notes")?;
-/// let first = notes.update(|tx| tx.put_attribute(&[], "n", 1))?.revision.number();
-/// notes.update(|tx| tx.put_attribute(&[], "n", 2))?;
-/// let server = Server::start(Data::Memory(jungle), Options::default())?;
-/// let remote = Remote::new(&format!("http://{}", server.address()), None)?;
-/// let address = Remote::address(&["trees", "notes", "reverts"], &[]);
-/// let reverted = remote.once(&address, &json!({"revision": first}), &RequestKey::new()?);
-/// let Err(RemoteError::Refused { conflicts, .. }) = reverted else { panic!("it is 2 by now") };
-/// assert_eq!((&*conflicts[0].path, conflicts[0].attribute.as_deref()), ("/", Some("n")));
-/// server.stop()?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[non_exhaustive]
-pub struct RemoteConflict {
-    /// The node.
-    pub path: String,
-    /// The attribute, if it is about one.
-    pub attribute: Option<String>,
-    /// The kind of conflict, as `removed-below`.
-    pub kind: String,
-}
-
-impl RemoteError {
-    /// Is there no answer, which there may be later?
-    #[must_use]
-    pub fn is_away(&self) -> bool {
-        matches!(self, RemoteError::Unreached { .. } | RemoteError::Broken { .. })
-    }
-
-    /// The kind of problem that the server told, as `no-such-tree`.
-    #[must_use]
-    pub fn kind(&self) -> Option<&str> {
-        match self {
-            RemoteError::Refused { kind, .. } => Some(kind),
-            _ => None,
-        }
-    }
-}
-
-impl RemoteConflict {
-    fn taken(path: String) -> RemoteConflict {
-        RemoteConflict { path, attribute: None, kind: "key-taken".to_owned() }
-    }
-}
-
-/// What a request is known by that is sent again: see [`Remote::commit`] and [`Remote::once`].
-#[derive(Clone, Debug)]
-pub struct RequestKey(HeaderValue);
-
-impl RequestKey {
-    /// One that nobody else has.
-    ///
-    /// # Errors
-    /// When the system has no random numbers.
-    ///
-    /// ```
-    /// let (one, other) = (jungle_server::RequestKey::new()?, jungle_server::RequestKey::new()?);
-    /// assert_ne!(format!("{one:?}"), format!("{other:?}"));
-    /// # Ok::<(), jungle_server::RemoteError>(())
-    /// ```
-    pub fn new() -> Result<RequestKey, RemoteError> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| RemoteError::Random(error.to_string()))?;
-        let key = HeaderValue::try_from(format!("{:032x}", u128::from_le_bytes(bytes)));
-        Ok(RequestKey(key.expect("digits and letters")))
-    }
-}
-
-/// A problem document, as far as it is looked at.
-#[derive(Deserialize)]
-struct Told {
-    #[serde(rename = "type")]
-    kind: String,
-    detail: String,
-    hint: Option<String>,
-    #[serde(default)]
-    conflicts: Vec<RemoteConflict>,
-    /// Where something was to come back, and is back already.
-    #[serde(default)]
-    taken: Vec<String>,
 }
 
 impl Remote {
@@ -498,11 +326,11 @@ impl Remote {
         request.headers_mut().extend(more);
         let (answer, line) = self.runtime.block_on(self.answer(request))?;
         let (head, body) = answer.into_parts();
-        let answer = RemoteBody { remote: self, body, line, piece: Bytes::new() };
+        let answer = RemoteBody::new(self, body, line);
         if head.status.is_success() {
             return Ok(answer);
         }
-        Err(self.refused(head.status, &answer.whole()?))
+        Err(RemoteError::refused(&self.url, head.status, &answer.whole()?))
     }
 
     async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Answered, RemoteError> {
@@ -535,17 +363,6 @@ impl Remote {
     fn broken(&self, source: hyper::Error) -> RemoteError {
         RemoteError::Broken { url: self.url.clone(), source }
     }
-
-    fn refused(&self, status: StatusCode, body: &[u8]) -> RemoteError {
-        let told = serde_json::from_slice::<Told>(body).ok();
-        let refused = told.and_then(|Told { kind, detail, hint, mut conflicts, taken }| {
-            let kind = kind.strip_prefix("urn:jungle:")?.to_owned();
-            conflicts.extend(taken.into_iter().map(RemoteConflict::taken));
-            Some(RemoteError::Refused { kind, detail, hint, conflicts })
-        });
-        let status = status.as_u16();
-        refused.unwrap_or_else(|| RemoteError::Other { url: self.url.clone(), status })
-    }
 }
 
 /// The token is nobody's business.
@@ -561,121 +378,9 @@ fn is_here(host: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// An answer's body, which comes while it is read: see [`Remote::stream`] and [`Remote::events`].
-/// Who drops it goes away. A read fails when the connection ends before the body does, or nothing
-/// comes for a minute.
-pub struct RemoteBody<'r> {
-    remote: &'r Remote,
-    body: Incoming,
-    line: Line,
-    /// What has come, and is not read yet.
-    piece: Bytes,
-}
-
-impl RemoteBody<'_> {
-    fn whole(self) -> Result<Vec<u8>, RemoteError> {
-        let RemoteBody { remote, body, mut line, .. } = self;
-        let whole = remote.runtime.block_on(line.connection.go_on_for(body.collect()));
-        let whole = whole.map_err(|source| remote.broken(source))?;
-        *remote.kept() = Some(line);
-        Ok(whole.to_bytes().to_vec())
-    }
-}
-
-impl Read for RemoteBody<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.piece.is_empty() {
-            let RemoteBody { remote, body, line, .. } = self;
-            let next = line.connection.go_on_for(body.frame());
-            let next = remote.runtime.block_on(async { timeout(PIECE_TIME, next).await });
-            let next = next.map_err(|_| io::Error::from(ErrorKind::TimedOut))?;
-            let Some(frame) = next else { return Ok(0) };
-            // What is no data is behind all of it, and nobody here sends that.
-            self.piece = frame.map_err(io::Error::other)?.into_data().unwrap_or_default();
-        }
-        let taken = self.piece.split_to(self.piece.len().min(buffer.len()));
-        buffer[..taken.len()].copy_from_slice(&taken);
-        Ok(taken.len())
-    }
-}
-
-impl fmt::Debug for RemoteBody<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RemoteBody").field("remote", self.remote).finish_non_exhaustive()
-    }
-}
-
-/// The head of an answer, with the connection on which its body comes.
-type Answered = (Response<Incoming>, Line);
-
-/// A connection, and where requests are put that go over it.
-struct Line {
-    sender: SendRequest<Full<Bytes>>,
-    connection: Connection,
-}
-
-impl Line {
-    async fn on<S>(stream: S) -> hyper::Result<Line>
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        Ok(Line { sender, connection: Connection(Some(Box::pin(connection))) })
-    }
-
-    /// Fails where the connection has ended, or ends before the answer.
-    async fn ask(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {
-        let Line { sender, connection } = self;
-        let answer = async {
-            sender.ready().await?;
-            sender.send_request(request).await
-        };
-        connection.go_on_for(answer).await
-    }
-}
-
-/// A connection, until it has ended.
-struct Connection(Option<Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>>);
-
-impl Connection {
-    /// Goes on until something has come that is waited for.
-    async fn go_on_for<T>(&mut self, wanted: impl Future<Output = T>) -> T {
-        let mut wanted = pin!(wanted);
-        poll_fn(|context| {
-            if let Some(connection) = &mut self.0
-                && connection.as_mut().poll(context).is_ready()
-            {
-                // What ended it is told to whoever waits for something of it.
-                self.0 = None;
-            }
-            wanted.as_mut().poll(context)
-        })
-        .await
-    }
-}
-
-/// A value with its type, as a server takes it.
-///
-/// ```
-/// use jungle_server::{typed, value_of};
-/// let told = typed(jungle::ValueRef::Int(7));
-/// assert_eq!(told.to_string(), r#"{"type":"int","value":7}"#);
-/// assert_eq!(value_of(&told), Some(7.into()));
-/// ```
-#[must_use]
-pub fn typed(value: ValueRef<'_>) -> Json {
-    serde_json::to_value(Shown { value, bytes_max: usize::MAX }).expect("plain data")
-}
-
-/// The value that a server tells, unless it has told a part only.
-#[must_use]
-pub fn value_of(told: &Json) -> Option<Value> {
-    New::deserialize(told).ok().map(|new| new.0)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::thread;
 
@@ -733,39 +438,6 @@ mod tests {
             let told = refused(url);
             assert!(!told.contains("secret"), "{told}");
         }
-    }
-
-    /// Asks a server that answers this and goes away.
-    fn read(answer: &'static str) -> io::Result<String> {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let served = thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let (mut request, mut byte) = (Vec::new(), [0_u8]);
-            while !request.ends_with(b"{}") {
-                stream.read_exact(&mut byte).unwrap();
-                request.extend(byte);
-            }
-            stream.write_all(answer.as_bytes()).unwrap();
-        });
-        let remote = Remote::new(&url, None).unwrap();
-        let body = Json::Object(serde_json::Map::new());
-        let read = io::read_to_string(remote.stream("/", &body).unwrap());
-        served.join().unwrap();
-        read
-    }
-
-    #[test]
-    fn answer_that_breaks_off_is_not_taken_for_all() {
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
-                       2\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
-        assert_eq!(read(chunked).unwrap(), "abc");
-        for end in ["0\r\n\r\n", "1\r\nc\r\n0\r\n\r\n", "\r\n1\r\nc\r\n0\r\n\r\n"] {
-            assert!(read(chunked.strip_suffix(end).unwrap()).is_err(), "without {end:?}");
-        }
-        let counted = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
-        assert_eq!(read(counted).unwrap(), "abc");
-        assert!(read(counted.strip_suffix('c').unwrap()).is_err());
     }
 
     #[test]
