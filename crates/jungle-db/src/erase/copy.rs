@@ -2,6 +2,7 @@
 //! records to be done again.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use jungle_tree::{
@@ -21,6 +22,7 @@ use crate::restore::state::{SavedBranch, SavedTree, SavedVersion};
 /// Why there is no copy.
 ///
 /// ```
+/// use std::ops::ControlFlow::Continue;
 /// use jungle_db::{CopyError, Erasure, Jungle};
 /// use jungle_tree::{Arena, ArenaOptions};
 /// let jungle = Jungle::new()?;
@@ -29,7 +31,7 @@ use crate::restore::state::{SavedBranch, SavedTree, SavedVersion};
 /// let small = ArenaOptions { payload_bytes: 1 << 20, ..ArenaOptions::default() };
 /// let erasure = Erasure::new(tree.id(), "/ana".parse()?)?;
 /// let (builder, arena) = (Jungle::builder(), Arena::with_options(&small)?);
-/// let copied = jungle.copy_without(&erasure, builder, arena, |_, _| ());
+/// let copied = jungle.copy_without(&erasure, builder, arena, |_, _| Continue(()));
 /// assert!(matches!(copied, Err(CopyError::NoRoom(_))));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -48,22 +50,26 @@ pub enum CopyError {
     /// What was copied makes no sense: a bug.
     #[error(transparent)]
     Restore(#[from] RestoreError),
+    /// Whoever wanted it does not any more.
+    #[error("it was given up")]
+    GivenUp,
 }
 
 impl Jungle {
     /// Makes a Jungle in another arena that has all that this one keeps (trees, branches, tags,
     /// revisions) but for what is to be taken out. Nothing of that is in the arena. `builder`
-    /// says the rest, as for [`Builder::restore`]. `progress` is told now and then how many
-    /// revisions were copied, of how many.
+    /// says the rest, as for [`Builder::restore`]. `progress` is told with each revision how many
+    /// were copied, of how many, and says whether to go on.
     ///
     /// What an older version took up that is free in it (positions that were used) is not copied;
     /// of the newest versions it is. Versions of one tree share in the copy what they share here;
     /// those of different trees do not.
     ///
     /// # Errors
-    /// When something cannot be read, or there is no room.
+    /// When something cannot be read, there is no room, or `progress` said to end it.
     ///
     /// ```
+    /// use std::ops::ControlFlow::Continue;
     /// use jungle_db::{Erasure, Jungle};
     /// use jungle_tree::Arena;
     /// let jungle = Jungle::new()?;
@@ -71,8 +77,8 @@ impl Jungle {
     /// tree.update(|tx| tx.insert_child(&[], &"ana".into()))?;
     /// let erasure = Erasure::new(tree.id(), "/ana".parse()?)?;
     ///
-    /// let (copy, erased) =
-    ///     jungle.copy_without(&erasure, Jungle::builder(), Arena::new()?, |_, _| ())?;
+    /// let (builder, arena) = (Jungle::builder(), Arena::new()?);
+    /// let (copy, erased) = jungle.copy_without(&erasure, builder, arena, |_, _| Continue(()))?;
     /// assert_eq!((erased.commits, copy.revision()), (1, jungle.revision()));
     /// assert_eq!(copy.open_tree("people")?.read().root().child_count(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -82,7 +88,7 @@ impl Jungle {
         erasure: &Erasure,
         builder: Builder,
         arena: Arena,
-        mut progress: impl FnMut(u64, u64),
+        mut progress: impl FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<(Jungle, Erased), CopyError> {
         let checkpoint = self.checkpoint();
         let mut state = checkpoint.state().clone();
@@ -92,7 +98,7 @@ impl Jungle {
         let mut done = 0;
         let mut step = || {
             done += 1;
-            progress(done, total);
+            progress(done, total)
         };
         for tree in &mut state.trees {
             let head = checkpoint.head(tree.branches[0].id);
@@ -176,7 +182,7 @@ impl Copying<'_> {
         checkpoint: &Checkpoint,
         branch: &mut SavedBranch,
         pieces: &mut Pieces,
-        step: &mut impl FnMut(),
+        step: &mut impl FnMut() -> ControlFlow<()>,
     ) -> Result<(), CopyError> {
         let (first, last) = (branch.history.dropped, branch.history.pieces);
         let (begin, head) = (first / HISTORY_PIECE, checkpoint.head(branch.id));
@@ -191,7 +197,7 @@ impl Copying<'_> {
                 let is_newest = number == last && i + 1 == piece.len();
                 copy.id = self.version(copy.id, is_newest)?;
                 oldest.get_or_insert(copy.id);
-                step();
+                step().continue_value().ok_or(CopyError::GivenUp)?;
             }
             // Not kept, but a piece has all its entries.
             let filler = oldest.expect("the newest is always kept");

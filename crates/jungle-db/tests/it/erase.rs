@@ -1,10 +1,11 @@
 //! A history from which something was erased is the old one without it.
 
+use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
 
 use jungle_db::{
-    CommitMeta, CommitRecord, Eraser, Erasure, Jungle, MemoryJournal, Retention, Revision,
-    TreeHandle,
+    CommitMeta, CommitRecord, CopyError, Eraser, Erasure, Jungle, MemoryJournal, Retention,
+    Revision, TreeHandle,
 };
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{Arena, ContentHash, EditError, Key, MergeOptions, Path, Position};
@@ -170,10 +171,26 @@ fn a_copy_gives_no_position_again() {
     }
     let erasure = Erasure::new(tree.id(), path("/gone")).unwrap();
     let (builder, arena) = (Jungle::builder(), Arena::new().unwrap());
-    let (copy, _) = jungle.copy_without(&erasure, builder, arena, |_, _| ()).unwrap();
+    let (copy, _) = jungle.copy_without(&erasure, builder, arena, |_, _| Continue(())).unwrap();
     for key in give(&copy.open_tree("t").unwrap()) {
         assert!(!given.contains(&key), "{key} was another node");
     }
+}
+
+#[test]
+fn a_copy_ends_where_it_is_given_up() {
+    let jungle = Jungle::new().unwrap();
+    let tree = jungle.create_tree("t").unwrap();
+    (0..5).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    let erasure = Erasure::new(tree.id(), path("/gone")).unwrap();
+    let (builder, arena) = (Jungle::builder(), Arena::new().unwrap());
+    let mut told = Vec::new();
+    let copied = jungle.copy_without(&erasure, builder, arena, |done, total| {
+        told.push((done, total));
+        if done == 3 { Break(()) } else { Continue(()) }
+    });
+    assert!(matches!(copied, Err(CopyError::GivenUp)));
+    assert_eq!(told, [(1, 6), (2, 6), (3, 6)]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 
 use jungle_db::{
@@ -250,7 +251,7 @@ fn erased_log(journal: &MemoryJournal, erasure: Erasure) -> Jungle {
 
 fn erased_copy(jungle: &Jungle, erasure: &Erasure) -> Jungle {
     let (builder, arena) = (Jungle::builder(), Arena::new().unwrap());
-    jungle.copy_without(erasure, builder, arena, |_, _| ()).unwrap().0
+    jungle.copy_without(erasure, builder, arena, |_, _| Continue(())).unwrap().0
 }
 
 #[test]

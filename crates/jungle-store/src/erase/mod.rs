@@ -4,6 +4,7 @@
 mod beside;
 mod swap;
 
+use std::ops::ControlFlow::Continue;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
@@ -297,7 +298,7 @@ impl Erasing {
     fn make(
         &mut self,
         options: &OpenOptions,
-        progress: impl FnMut(u64, u64),
+        mut progress: impl FnMut(u64, u64),
     ) -> Result<Erased, EraseError> {
         let beside = self.beside();
         let lock = beside.open(LOCK, Mode::CreateNew).map_err(doing("create", LOCK))?;
@@ -309,8 +310,11 @@ impl Erasing {
             Some(kept) => {
                 let arena = Arena::with_options(&options.arena).map_err(OpenError::from)?;
                 let builder = options.jungle.clone();
-                let copied =
-                    loading(|| kept.copy_without(&self.erasure, builder, arena, progress))?;
+                let tell = |done, total| {
+                    progress(done, total);
+                    Continue(())
+                };
+                let copied = loading(|| kept.copy_without(&self.erasure, builder, arena, tell))?;
                 let (copy, erased) = copied?;
                 Checkpoints::none(beside).write(&copy, &log, &Progress::default())?;
                 erased
