@@ -65,6 +65,11 @@ impl Progress {
         Progress { given_up: Some(given_up), ..self }
     }
 
+    /// The same for a part of it that counts otherwise: only given up.
+    pub(crate) fn untold(&self) -> Progress {
+        Progress { tell: None, given_up: self.given_up.clone() }
+    }
+
     pub(crate) fn tell(&self, done: u64, total: u64) {
         if let Some(tell) = &self.tell
             && done.is_multiple_of(TOLD_EVERY)

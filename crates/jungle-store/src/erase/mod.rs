@@ -4,7 +4,7 @@
 mod beside;
 mod swap;
 
-use std::ops::ControlFlow::Continue;
+use std::ops::ControlFlow::{Break, Continue};
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::log::mark::{LOCK, Mark};
 use crate::log::recover::{recover_by, segments};
 use crate::log::writer::Writer;
 use crate::open::OpenOptions;
-use crate::progress::Progress;
+use crate::progress::{GivenUp, Progress};
 use crate::store::Store;
 use crate::verify::VerifyError;
 
@@ -150,6 +150,27 @@ pub enum EraseError {
     },
 }
 
+impl EraseError {
+    /// Whether nothing is wrong, but whoever wanted it does not any more:
+    /// [`erase`](OpenOptions::erase) has an example.
+    #[must_use]
+    pub fn is_given_up(&self) -> bool {
+        match self {
+            EraseError::Open(error) => matches!(error, OpenError::GivenUp),
+            EraseError::Copy(error) => matches!(error, CopyError::GivenUp),
+            EraseError::Checkpoint(error) => error.is_given_up(),
+            EraseError::Verify(error) => error.is_given_up(),
+            _ => false,
+        }
+    }
+}
+
+impl From<GivenUp> for EraseError {
+    fn from(given_up: GivenUp) -> EraseError {
+        EraseError::Open(given_up.into())
+    }
+}
+
 impl From<IoError> for EraseError {
     fn from(error: IoError) -> EraseError {
         EraseError::Open(error.into())
@@ -172,14 +193,18 @@ impl OpenOptions {
     ///
     /// What was made is read back before it takes the place of the old files, which are removed
     /// then. When that is interrupted, opening the folder goes on with it. Backups still have it.
-    /// `progress` is told now and then how many revisions were made again, of how many.
+    /// `progress` is told now and then how many revisions were made again, of how many. Whoever has
+    /// the [opening](OpenOptions::progress) given up has this given up, too, as long as what was
+    /// made does not count: then it is removed, and the folder is as it was.
     ///
     /// # Errors
-    /// When there is no such tree, the folder cannot be opened, not all that is needed is there, or
-    /// the system refuses something.
+    /// When there is no such tree, the folder cannot be opened, not all that is needed is there,
+    /// the system refuses something, or it was [given up](EraseError::is_given_up).
     ///
     /// ```
-    /// use jungle_store::{EraseQuery, OpenOptions, Store};
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use jungle_store::{EraseQuery, OpenOptions, Progress, Store};
     /// # let dir = std::env::temp_dir().join(format!("jungle-erase-doc-{}", std::process::id()));
     /// let store = Store::open(&dir)?;
     /// let people = store.create_tree("people")?;
@@ -188,7 +213,13 @@ impl OpenOptions {
     /// drop((store, people));
     ///
     /// let query = EraseQuery::new("people", "/ana".parse()?);
-    /// let report = OpenOptions::new().erase(&dir, &query, |_, _| ())?;
+    /// let given_up = Arc::new(AtomicBool::new(true));
+    /// let options = OpenOptions::new().progress(Progress::default().until(Arc::clone(&given_up)));
+    /// let error = options.clone().erase(&dir, &query, |_, _| ()).unwrap_err();
+    /// assert!(error.is_given_up());
+    ///
+    /// given_up.store(false, Ordering::SeqCst);
+    /// let report = options.erase(&dir, &query, |_, _| ())?;
     /// assert_eq!((report.revision, report.erased.commits), (left, 1));
     ///
     /// let people = Store::open(&dir)?.open_tree("people")?;
@@ -312,11 +343,11 @@ impl Erasing {
                 let builder = options.jungle.clone();
                 let tell = |done, total| {
                     progress(done, total);
-                    Continue(())
+                    if options.progress.go_on().is_ok() { Continue(()) } else { Break(()) }
                 };
                 let copied = loading(|| kept.copy_without(&self.erasure, builder, arena, tell))?;
                 let (copy, erased) = copied?;
-                Checkpoints::none(beside).write(&copy, &log, &Progress::default())?;
+                Checkpoints::none(beside).write(&copy, &log, &options.progress.untold())?;
                 erased
             }
         };
@@ -337,20 +368,23 @@ impl Erasing {
         let jungle = jungle.map_err(OpenError::from)?;
         let mut eraser = Eraser::new(self.erasure.clone());
         let mut failed = None;
+        let mut fail = |error: EraseError| {
+            failed = Some(error);
+            // Only to end it.
+            ReplayError::NotWritten(NotWritten::Stopped)
+        };
         let made = recover_by(&*self.disk, self.mark, &jungle, None, &mut |record| {
+            options.progress.go_on().map_err(|given_up| fail(given_up.into()))?;
             let without = eraser.replay(&jungle, record)?;
             let number = record.revision.number();
             if number.is_multiple_of(TOLD_EVERY) {
                 progress(number, self.newest.number());
             }
             let written = log.append(&without).and_then(|()| log.wait(number, Durability::Memory));
-            written.map_err(|error| {
-                failed = Some(error);
-                ReplayError::NotWritten(NotWritten::Stopped)
-            })
+            written.map_err(|error| fail(error.into()))
         });
         match (failed, made) {
-            (Some(error), _) => return Err(error.into()),
+            (Some(error), _) => return Err(error),
             (None, made) => made?,
         };
         Ok(eraser.erased().clone())
@@ -363,16 +397,20 @@ impl Erasing {
         if erased.commits == 0 && !self.is_cut {
             return Ok(Checked::Nothing);
         }
-        let store = options.clone().checkpoint_every(u64::MAX).open_on(self.beside())?;
-        store.checkpoint()?;
-        store.verify()?;
-        loading(|| self.is_gone(&store))??;
+        let progress = options.progress.untold();
+        let options = options.clone().progress(progress.clone()).checkpoint_every(u64::MAX);
+        let store = options.open_on(self.beside())?;
+        store.checkpoint_telling(&progress)?;
+        store.verify_telling(&progress)?;
+        loading(|| self.is_gone(&store, &progress))??;
         store.close()?;
+        // Behind this it is not given up any more.
+        progress.go_on()?;
         Ok(Checked::Whole)
     }
 
     /// Is it in no revision any more?
-    fn is_gone(&self, store: &Store) -> Result<(), EraseError> {
+    fn is_gone(&self, store: &Store, progress: &Progress) -> Result<(), EraseError> {
         let main = store.open_tree(&self.tree)?;
         let wrong = |branch: &str, revision| {
             let branch = branch.into();
@@ -384,6 +422,7 @@ impl Erasing {
         for name in main.list_branches() {
             let Ok(branch) = main.on_branch(&name) else { continue };
             for info in branch.history(..) {
+                progress.go_on()?;
                 let revision = info.map_err(VerifyError::from)?.revision;
                 match branch.at(revision) {
                     Ok(version) if !self.erasure.is_in(&version) => {}

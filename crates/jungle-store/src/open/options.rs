@@ -272,7 +272,8 @@ impl OpenOptions {
         self
     }
 
-    /// Who is told how much of the log was read, where there is much of it.
+    /// Who is told how much of the log was read, where there is much of it, and may have that
+    /// [given up](Progress::until).
     ///
     /// ```
     /// use std::sync::Arc;

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use jungle_db::Retention;
-use jungle_store::disk::sim::{Fate, SimDisk};
+use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
 use jungle_store::{
     BackupError, BackupProgress, CheckpointError, OpenOptions, Progress, Store, VerifyError,
 };
+use jungle_testkit::Rng;
 
+use crate::secrets::{SECRET, as_it_is, query, secrets};
 use crate::support::{every_kind_of_commit, portrait};
 
 /// What is done with a store, and the disk of a backup; says whether it was given up.
@@ -132,4 +134,71 @@ fn a_survey_that_is_given_up_tells_of_no_damage() {
 #[test]
 fn a_backup_that_is_given_up_is_completed_by_the_next_from_wherever_it_was() {
     assert!(check(backup) > 5);
+}
+
+/// A folder with something to be erased.
+fn with_secrets(retention: Retention) -> SimDisk {
+    let disk = SimDisk::new();
+    let options = crate::secrets::options().segment_bytes(300);
+    let store = options.open_on(Arc::new(disk.clone())).unwrap();
+    secrets(&store, &mut Rng::new(7), 20);
+    let tree = store.open_tree("people").unwrap();
+    tree.set_retention(retention).unwrap();
+    tree.update(|tx| tx.put_attribute(&[], "ana", SECRET)).unwrap();
+    store.checkpoint().unwrap();
+    drop(tree);
+    store.close().unwrap();
+    disk
+}
+
+/// Gives an erasure up at each call of the disk. The log goes back to the first revision or not.
+#[track_caller]
+fn check_erasure(retention: Retention, log_is_complete: bool) {
+    let start = with_secrets(retention);
+    let (files, before) = (start.files(), names(&start));
+    let open = |disk: SimDisk| crate::secrets::options().open_on(Arc::new(disk)).unwrap();
+    let ought = as_it_is(&open(SimDisk::with_files(&files)));
+    let mut given_up = 0;
+    for at in 0_u64.. {
+        let disk = SimDisk::with_files(&files);
+        let flag = Arc::new(AtomicBool::new(false));
+        let counts_at = Arc::new(AtomicU64::new(u64::MAX));
+        let (set, counts, mut calls) = (Arc::clone(&flag), Arc::clone(&counts_at), 0);
+        disk.watch(move |call, _| {
+            if call.kind == CallKind::Rename && call.name == "LOCK.erased" {
+                counts.store(calls, Ordering::SeqCst);
+            }
+            set.fetch_or(calls == at, Ordering::SeqCst);
+            calls += 1;
+            Fate::Go
+        });
+        let progress = Progress::default().until(Arc::clone(&flag));
+        let options = crate::secrets::options().progress(progress);
+        let erased = options.erase_on(Arc::new(disk.clone()), &query(), |_, _| ());
+        disk.unwatch();
+        let counts_at = counts_at.load(Ordering::SeqCst);
+        match erased {
+            Ok(report) => {
+                assert_eq!(report.log_was_complete, log_is_complete);
+                // Before it counts, both folders are synced; then it is done to its end.
+                assert!(at + 2 >= counts_at, "given up at call {at}, but done");
+            }
+            Err(error) => {
+                assert!(error.is_given_up() && counts_at == u64::MAX, "at call {at}: {error}");
+                assert_eq!(names(&disk), before, "given up at call {at}");
+                assert_eq!(as_it_is(&open(disk)), ought, "given up at call {at}");
+                given_up += 1;
+            }
+        }
+        if !flag.load(Ordering::SeqCst) {
+            break;
+        }
+    }
+    assert!(given_up > 20, "{given_up}");
+}
+
+#[test]
+fn an_erasure_that_is_given_up_leaves_all_as_it_was_until_it_counts() {
+    check_erasure(Retention::All, true);
+    check_erasure(Retention::Last(10), false);
 }
