@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use jungle::{EraseError, EraseQuery, EraseReport, Key, OpenError, Path};
+use jungle::{EraseError, EraseQuery, EraseReport, Key, OpenError, Path, Progress};
 use serde::Serialize;
 
 use crate::bar::Bar;
@@ -11,15 +11,16 @@ use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure};
 use crate::folder::{must_be_there, not_opened};
+use crate::interrupt;
 use crate::output::{Format, count, json_line, notice, size};
 
 const HELP: &str = "\
 What is at the path is taken out of every revision of every branch, with all below it: an object \
 or array, or a single value. All revisions keep their numbers, times, authors and messages; \
 branches, tags and everything else stay. The folder's files are made again without it, read back, \
-and put in the place of the old ones, which are removed; if that is interrupted, the next command \
-that writes to the folder goes on with it. Nobody may have the folder open, and it takes as much \
-room again meanwhile.
+and put in the place of the old ones. An interrupt before that leaves the folder as it was; from \
+then on the old files are removed, and if that is cut short, the next command that writes to the \
+folder goes on with it. Nobody may have the folder open, and it takes as much room again meanwhile.
 
 It goes by the path in each revision. What was moved away, or is in a copy elsewhere, stays there: \
 moves from, to and around the path are told, so that the other paths can be erased, too. Where not \
@@ -99,7 +100,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         ask(args)?;
     }
     let mut bar: Option<Bar<'_>> = None;
-    let erased = context.opening.clone().erase(&args.dir, &query, |done, total| {
+    let opening = context.opening.clone().progress(Progress::default().until(interrupt::flag()));
+    let erased = opening.erase(&args.dir, &query, |done, total| {
         bar.get_or_insert_with(|| Bar::of_steps("revisions", total)).set(done);
     });
     if let Some(bar) = bar {
@@ -133,6 +135,7 @@ fn ask(args: &Args) -> Result<(), Failure> {
 
 fn not_erased(error: &EraseError) -> Failure {
     match error {
+        error if error.is_given_up() => interrupt::given_up(),
         EraseError::Open(open @ OpenError::Locked { .. }) => Failure::of(Exit::Error, open)
             .with_hint("nobody may have the folder open: end `jungle serve` first"),
         EraseError::Open(open) => not_opened(open),

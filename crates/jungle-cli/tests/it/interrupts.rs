@@ -1,8 +1,10 @@
 //! An interrupt gives up what takes long. (Linux tells whether a process listens.)
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::yield_now;
 
@@ -74,6 +76,34 @@ fn what_takes_long_is_given_up_and_done_again() {
     folder.run(&["verify", "d"]).check_code(0);
     let copied = OpenOptions::new().read_only().open(folder.0.join("copy")).unwrap();
     assert_eq!(copied.revision().number(), 100_001);
+}
+
+#[test]
+fn an_erasure_is_given_up_before_it_counts_and_leaves_all_as_it_was() {
+    let folder = Folder::new("interrupted_erase");
+    long(&folder);
+    let before = names(&folder.0.join("d"));
+    let erase = ["erase", "d", "t", "/n", "--yes"];
+    check(&folder, &erase, || {
+        fs::remove_dir_all(folder.0.join("d")).unwrap();
+        long(&folder);
+    });
+    assert_eq!(names(&folder.0.join("d")), before);
+    folder.run(&["get", "d", "t", "/@n"]).check(0, "99999\n", "");
+    folder.run(&erase).check_code(0);
+    folder.run(&["get", "d", "t", "/@n"]).check_code(4);
+}
+
+/// What is in a folder, and below.
+fn names(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(names(&entry.path()));
+        }
+        found.insert(entry.path());
+    }
+    found
 }
 
 /// A folder with a tree that takes a while to be gone through.
