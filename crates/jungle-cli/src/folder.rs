@@ -3,6 +3,7 @@
 use std::fs::{self, TryLockError};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use jungle::disk::FolderDisk;
 use jungle::{
@@ -17,6 +18,10 @@ use crate::failure::{Exit, Failure, failed};
 use crate::interrupt;
 use crate::near;
 use crate::output::{Format, json_line, say};
+
+/// So long a command that writes to a folder waits for others that only read it. What a shell asks
+/// while a line is written takes no longer: nobody would know why the command was refused.
+pub(crate) const READERS_WAITED_FOR: Duration = Duration::from_secs(4);
 
 /// Is this a folder, and no document?
 pub(crate) fn is_folder(place: &str) -> bool {

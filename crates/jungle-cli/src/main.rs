@@ -56,7 +56,8 @@ fn main() -> ExitCode {
     output::be_quiet(args.is_quiet());
     output::draw_tables(args.is_table());
     output::be_data(args.notes() == Format::Json);
-    let (format, opening) = (args.format(Format::Text), args.opening(OpenOptions::new()));
+    let opening = OpenOptions::new().wait_for_readers(folder::READERS_WAITED_FOR);
+    let (format, opening) = (args.format(Format::Text), args.opening(opening));
     let context = Context { format, opening, asking: args.asking.clone(), held: None };
     if args.is_paged() {
         pager::want();

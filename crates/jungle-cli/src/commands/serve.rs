@@ -460,6 +460,7 @@ fn data(args: &Args, place: Option<&PathBuf>, served: &mut Options) -> Result<Da
         Level::Memory => Durability::Memory,
     };
     let options = OpenOptions::new().clock(SystemClock).durability(durability);
+    let options = options.wait_for_readers(folder::READERS_WAITED_FOR);
     let options = options.spill(args.spill.spill(Spill::WhereLimited));
     let was_joined = is_of_cluster(place)?;
     let data = match args.membership.join(place, &options)? {

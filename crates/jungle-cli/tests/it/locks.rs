@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use jungle::{OpenError, OpenOptions, Store};
 
+#[cfg(target_os = "linux")]
+use crate::Ended;
 use crate::Folder;
 
 #[test]
@@ -32,6 +34,28 @@ fn a_folder_that_is_written_elsewhere_is_refused() {
     folder.run(&["put", "d", "t", "/a", "1"]).check(1, "", err);
     drop(reader);
     folder.run(&["put", "d", "t", "/a", "1"]).check(0, "revision 2\n", "");
+}
+
+/// (Linux tells which files a process has open.)
+#[cfg(target_os = "linux")]
+#[test]
+fn a_writer_that_starts_while_somebody_only_looks_waits_for_that() {
+    let folder = Folder::new("looked-at");
+    folder.write("a.json", "{}");
+    folder.run(&["import", "d", "t", "a.json"]).check_code(0);
+    let reader = read(&folder);
+    let mut command = folder.command(&["put", "d", "t", "/a", "1"]);
+    let mut writer = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let files = format!("/proc/{}/fd", writer.id());
+    let has_come = || {
+        let mut files = std::fs::read_dir(&files).into_iter().flatten().flatten();
+        files.any(|file| std::fs::read_link(file.path()).is_ok_and(|file| file.ends_with("LOCK")))
+    };
+    while writer.try_wait().unwrap().is_none() && !has_come() {
+        std::thread::yield_now();
+    }
+    drop(reader);
+    Ended::new(writer.wait_with_output().unwrap()).check(0, "revision 2\n", "");
 }
 
 /// Opens the folder once nobody has it. What another test starts meanwhile has all files of this

@@ -1,6 +1,7 @@
 //! Whose a folder is: a Jungle's or another program's, and who has it open.
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
 use super::OpenOptions;
 use crate::disk::{Disk, DiskFile, Lock, Mode};
@@ -9,6 +10,9 @@ use crate::error::{OpenError, doing};
 use crate::log::mark::{LOCK, Mark};
 use crate::log::segment::{LOG, NEXT, first_of};
 use crate::pages;
+
+/// So often it is looked whether readers have gone.
+const PAUSE: Duration = Duration::from_millis(20);
 
 impl OpenOptions {
     /// Makes sure that this is, or becomes, a Jungle's folder, and that nobody else has it.
@@ -33,7 +37,7 @@ impl OpenOptions {
             false => (Mode::Create, Lock::Exclusive),
         };
         let file = disk.open(LOCK, mode).map_err(doing("open", LOCK))?;
-        if !file.try_lock(lock).map_err(doing("lock", LOCK))? {
+        if !self.has_locked(disk, &*file, lock)? {
             return Err(OpenError::Locked { folder: folder() });
         }
         let is_marked = match Mark::read(&*file) {
@@ -49,6 +53,33 @@ impl OpenOptions {
         }
         Ok(file)
     }
+
+    /// Locks the file, if need be once those have gone who only read the folder.
+    fn has_locked(
+        &self,
+        disk: &dyn Disk,
+        file: &dyn DiskFile,
+        lock: Lock,
+    ) -> Result<bool, OpenError> {
+        let mut waited = Duration::ZERO;
+        loop {
+            if file.try_lock(lock).map_err(doing("lock", LOCK))? {
+                return Ok(true);
+            }
+            if waited >= self.readers_waited_for || !is_only_read(disk)? {
+                return Ok(false);
+            }
+            self.progress.go_on()?;
+            std::thread::sleep(PAUSE);
+            waited += PAUSE;
+        }
+    }
+}
+
+/// Is there nobody who writes to the folder? Then others may lock it as readers do.
+fn is_only_read(disk: &dyn Disk) -> Result<bool, OpenError> {
+    let file = disk.open(LOCK, Mode::Read).map_err(doing("open", LOCK))?;
+    Ok(file.try_lock(Lock::Shared).map_err(doing("lock", LOCK))?)
 }
 
 /// May this be a Jungle's folder that has no mark, or one that was being made when that ended?

@@ -1,6 +1,7 @@
 //! How a folder is opened.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use jungle_db::{Builder, Clock, Durability, Jungle, Retention};
 use jungle_tree::ArenaOptions;
@@ -45,6 +46,7 @@ pub struct OpenOptions {
     pub(super) read_only: bool,
     pub(super) beside_a_writer: bool,
     pub(super) checked: bool,
+    pub(super) readers_waited_for: Duration,
     pub(crate) stream_bytes_max: u64,
     pub(crate) progress: Progress,
 }
@@ -92,6 +94,7 @@ impl OpenOptions {
             read_only: false,
             beside_a_writer: false,
             checked: false,
+            readers_waited_for: Duration::ZERO,
             stream_bytes_max: STREAM_BYTES_MAX,
             progress: Progress::default(),
         }
@@ -347,6 +350,32 @@ impl OpenOptions {
     /// ```
     pub fn read_only(mut self) -> Self {
         self.read_only = true;
+        self
+    }
+
+    /// How long whoever opens it to write waits for others that only read it, before that is
+    /// [refused](crate::OpenError::Locked): not at all unless this says otherwise. Nobody waits for
+    /// somebody else who writes to it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use jungle_store::{OpenError, OpenOptions, Store};
+    /// # let dir = std::env::temp_dir().join(format!("jungle-waiting-{}", std::process::id()));
+    /// Store::open(&dir)?.close()?;
+    /// let patient = || OpenOptions::new().wait_for_readers(Duration::from_millis(50));
+    /// let reader = OpenOptions::new().read_only().open(&dir)?;
+    /// assert!(matches!(patient().open(&dir), Err(OpenError::Locked { .. })));
+    /// let writer = std::thread::scope(|scope| {
+    ///     let waiting = scope.spawn(|| patient().wait_for_readers(Duration::MAX).open(&dir));
+    ///     drop(reader);
+    ///     waiting.join().expect("it does not panic")
+    /// });
+    /// writer?.create_tree("board")?;
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait_for_readers(mut self, at_most: Duration) -> Self {
+        self.readers_waited_for = at_most;
         self
     }
 

@@ -37,3 +37,5 @@ mod survey;
 mod tail;
 #[cfg(feature = "sim")]
 mod unchanged;
+#[cfg(feature = "sim")]
+mod waiting;

@@ -6,10 +6,10 @@
 //!
 //! Nothing is written, and nothing is told but candidates: whatever goes wrong, there are none.
 //! Where nobody has the folder open to write, it is opened as any command does that only reads,
-//! for the moment that this takes. Where somebody has, such as a server, that goes on as if nobody
-//! had asked: how all was at one moment is read from a copy of the checkpoint, unless that is so
-//! large that copying takes long. Servers are not asked by their URL: a press of a key is no
-//! reason to go over the network.
+//! for the moment that this takes; a command that is to write waits for the end of it. Where
+//! somebody has, such as a server, that goes on as if nobody had asked: how all was at one moment
+//! is read from a copy of the checkpoint, unless that is so large that copying takes long. Servers
+//! are not asked by their URL: a press of a key is no reason to go over the network.
 
 mod asked;
 mod line;
