@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor};
 
-use jungle_db::{Retention, Revision};
+use jungle_db::{Retention, Revision, TreeHandle};
 use jungle_store::{
     BackupError, BackupProgress, BackupReport, OpenOptions, Progress, Store, StreamError,
 };
@@ -12,6 +12,16 @@ use crate::support::{Folder, every_kind_of_commit, portrait};
 /// Small segments, so that there are many.
 fn open(folder: &Folder) -> Store {
     OpenOptions::new().segment_bytes(300).open(folder.path()).unwrap()
+}
+
+/// With a log that does not go back to its first revision, so that a copy begins with a checkpoint.
+fn open_cut(folder: &Folder) -> (Store, TreeHandle) {
+    let store = open(folder);
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(3)).unwrap();
+    (0..100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    store.checkpoint().unwrap();
+    (store, tree)
 }
 
 fn written(store: &Store, since: Revision) -> Result<Vec<u8>, BackupError> {
@@ -61,11 +71,7 @@ fn everything_comes_through_and_then_only_what_is_new() {
 #[test]
 fn what_the_log_has_no_more_comes_as_a_checkpoint() {
     let (folder, copy) = (Folder::new(), Folder::new());
-    let store = open(&folder);
-    let tree = store.create_tree("t").unwrap();
-    tree.set_retention(Retention::Last(3)).unwrap();
-    (0..100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
-    store.checkpoint().unwrap();
+    let (store, tree) = open_cut(&folder);
     take(&store, &copy).unwrap();
     check(&store, &copy);
     tree.update(|tx| tx.append(&[])).unwrap();
@@ -135,9 +141,18 @@ fn take_at_most(most: u64, copy: &Folder, stream: &[u8]) -> Result<BackupReport,
 }
 
 #[track_caller]
-fn check_too_much(taken: &Result<BackupReport, BackupError>) {
+fn check_too_much(most: u64, copy: &Folder, stream: &[u8]) {
+    let taken = take_at_most(most, copy, stream);
     let is_expected = matches!(taken, Err(BackupError::Stream(StreamError::TooMuch { .. })));
     assert!(is_expected, "{taken:?}");
+}
+
+/// It is too much, and nothing of it is where nothing was.
+#[track_caller]
+fn check_nothing_is_taken(most: u64, copy: &Folder, stream: &[u8]) {
+    check_too_much(most, copy, stream);
+    let segments = std::fs::read_dir(copy.path().join("log")).unwrap().count();
+    assert_eq!((segments, copy.path().join("pages").exists()), (0, false));
 }
 
 /// The stream, which says that the copy gets nothing.
@@ -152,19 +167,13 @@ fn a_stream_that_unpacks_to_too_much_leaves_nothing_where_nothing_was() {
     let store = open(&folder);
     every_kind_of_commit(&store);
     let stream = written(&store, Revision::new(0)).unwrap();
-    let nothing_is_there = || {
-        let segments = std::fs::read_dir(copy.path().join("log")).unwrap().count();
-        assert_eq!((segments, copy.path().join("pages").exists()), (0, false));
-    };
     // It is refused by what it says, or, where it says nothing, by what comes.
     for stream in [&stream, &understated(stream.clone())] {
-        check_too_much(&take_at_most(1_000, &copy, stream));
-        nothing_is_there();
+        check_nothing_is_taken(1_000, &copy, stream);
     }
     // A limit that is enough for all the files is enough.
     let bytes = store.disk_usage().unwrap().log_bytes;
-    check_too_much(&take_at_most(bytes - 1, &copy, &stream));
-    nothing_is_there();
+    check_nothing_is_taken(bytes - 1, &copy, &stream);
     assert_eq!(take_at_most(bytes, &copy, &stream).unwrap().revision, store.revision());
     check(&store, &copy);
 }
@@ -172,15 +181,10 @@ fn a_stream_that_unpacks_to_too_much_leaves_nothing_where_nothing_was() {
 #[test]
 fn a_checkpoint_that_unpacks_to_too_much_leaves_nothing() {
     let (folder, copy) = (Folder::new(), Folder::new());
-    let store = open(&folder);
-    let tree = store.create_tree("t").unwrap();
-    tree.set_retention(Retention::Last(3)).unwrap();
-    (0..100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
-    store.checkpoint().unwrap();
+    let (store, _tree) = open_cut(&folder);
     // A slab has 65,536 bytes, however few come.
     let stream = understated(written(&store, Revision::new(0)).unwrap());
-    check_too_much(&take_at_most(100_000, &copy, &stream));
-    assert!(!copy.path().join("pages").exists());
+    check_nothing_is_taken(100_000, &copy, &stream);
     take(&store, &copy).unwrap();
     check(&store, &copy);
 }
@@ -193,7 +197,7 @@ fn what_a_copy_had_stays_when_what_is_new_is_too_much() {
     let had = take(&store, &copy).unwrap().revision;
     (0..100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
     let stream = understated(written(&store, had).unwrap());
-    check_too_much(&take_at_most(1_000, &copy, &stream));
+    check_too_much(1_000, &copy, &stream);
     let opened = OpenOptions::new().read_only().open(copy.path()).unwrap();
     assert!((had..store.revision()).contains(&opened.revision()));
     assert!(!opened.report().was_closed);
@@ -268,11 +272,7 @@ fn a_checkpoint_that_breaks_off_or_is_damaged_is_made_good_by_the_next_one() {
     use jungle_testkit::for_each_seed;
 
     let folder = Folder::new();
-    let store = open(&folder);
-    let tree = store.create_tree("t").unwrap();
-    tree.set_retention(Retention::Last(3)).unwrap();
-    (0..100).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
-    store.checkpoint().unwrap();
+    let (store, _tree) = open_cut(&folder);
     let bytes = written(&store, Revision::new(0)).unwrap();
     for_each_seed(60, |rng| {
         let to = SimDisk::new();
