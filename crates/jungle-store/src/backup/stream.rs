@@ -212,12 +212,17 @@ fn take(
     let mut done = Done { tell, bytes: 0, total };
     let values = take_values(&mut input, &mut bound, target, to, &mut done)?;
     let coming = Coming { input: &mut input, bound: &mut bound };
+    let coming = coming.map(|came| -> Result<Came, BackupError> {
+        let came = came?;
+        if values > 0 && came.first == 1 {
+            // Nobody sends a checkpoint with all of the log: it is made up, and not needed. What
+            // comes then may break off, so it goes before any of that is there.
+            pages::remove(&**to)?;
+            to.sync_folder("").map_err(doing("sync", "the folder"))?;
+        }
+        Ok(came)
+    });
     let copied = target.copy(coming, u64::MAX, &mut done)?;
-    if values > 0 && !begins_late(&segments(&**to)?) {
-        // Nobody sends a checkpoint with all of the log: it is made up, and not needed.
-        pages::remove(&**to)?;
-        to.sync_folder("").map_err(doing("sync", "the folder"))?;
-    }
     Ok((newest, copied))
 }
 

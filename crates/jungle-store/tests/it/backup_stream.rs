@@ -4,10 +4,11 @@ use std::io::{self, Cursor};
 
 use jungle_db::{Retention, Revision, TreeHandle};
 use jungle_store::{
-    BackupError, BackupProgress, BackupReport, OpenOptions, Progress, Store, StreamError,
+    BackupError, BackupProgress, BackupReport, OpenOptions, Progress, STREAM_BYTES_MAX, Store,
+    StreamError,
 };
 
-use crate::support::{Folder, every_kind_of_commit, portrait};
+use crate::support::{Folder, every_kind_of_commit, portrait, with_checkpoint_of};
 
 /// Small segments, so that there are many.
 fn open(folder: &Folder) -> Store {
@@ -133,6 +134,31 @@ fn what_cannot_be_asked_for_is_told_and_nothing_is_there() {
     }
     let opened = OpenOptions::new().read_only().open(copy.path());
     assert!(opened.is_ok_and(|copy| copy.revision().number() == 0));
+}
+
+#[test]
+fn a_checkpoint_in_front_of_all_of_the_log_is_gone_before_that_comes() {
+    let (folder, elsewhere) = (Folder::new(), Folder::new());
+    let (store, (other, _tree)) = (open(&folder), open_cut(&elsewhere));
+    every_kind_of_commit(&store);
+    let whole = written(&store, Revision::new(0)).unwrap();
+    let made_up = with_checkpoint_of(&written(&other, Revision::new(0)).unwrap(), &whole);
+    assert!(made_up.len() > whole.len());
+    // In the middle of the log; at its end; and with a hash that is of something else.
+    for missing in [whole.len() / 2, 40, 0] {
+        let copy = Folder::new();
+        let broken_off = &made_up[..made_up.len() - missing];
+        let taken = take_at_most(STREAM_BYTES_MAX, &copy, broken_off);
+        let is_expected =
+            matches!(taken, Err(BackupError::Stream(StreamError::Short | StreamError::Hash)));
+        assert!(is_expected, "{taken:?}");
+        assert!(!copy.path().join("pages").exists(), "{missing} bytes did not come");
+        let opened = OpenOptions::new().read_only().open(copy.path()).unwrap();
+        assert!((1..=store.revision().number()).contains(&opened.revision().number()));
+        drop(opened);
+        take(&store, &copy).unwrap();
+        check(&store, &copy);
+    }
 }
 
 fn take_at_most(most: u64, copy: &Folder, stream: &[u8]) -> Result<BackupReport, BackupError> {

@@ -56,6 +56,23 @@ pub fn portrait(jungle: &Jungle) -> Vec<String> {
     portrait
 }
 
+/// The stream of a backup, with the checkpoint of another one in place of its own, if it has one.
+pub fn with_checkpoint_of(other: &[u8], stream: &[u8]) -> Vec<u8> {
+    const HEAD: usize = 28;
+    let behind_values = |stream: &[u8]| {
+        let mut end = HEAD;
+        loop {
+            let length = u32::from_le_bytes(stream[end..end + 4].try_into().unwrap());
+            if length == 0 {
+                return end;
+            }
+            end += 4 + length as usize;
+        }
+    };
+    let values = &other[HEAD..behind_values(other)];
+    [&stream[..HEAD], values, &stream[behind_values(stream)..]].concat()
+}
+
 /// Makes commits of every kind there is.
 pub fn every_kind_of_commit(jungle: &Jungle) {
     let tree = jungle.create_tree("t").unwrap();
