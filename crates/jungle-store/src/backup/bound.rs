@@ -7,6 +7,10 @@ use crate::checkpoint::StreamError;
 /// for each byte of a segment that came. There is next to nothing in the last segment at times, and
 /// in one that was begun for a commit which a crash took away; a long commit behind a short one
 /// leaves about as many as it has bytes.
+///
+/// Nobody needs to lift it: a segment has at most 1 GiB of zeros, and fewer than the frame that did
+/// not fit and began the next one has bytes. So a log that was written has no more than came, and
+/// 1 GiB in the last segment, unless crashes took away frames of several GiB.
 const ZEROS_MAX: u64 = 4 << 30;
 
 /// See [`ZEROS_MAX`].
