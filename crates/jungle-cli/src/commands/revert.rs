@@ -45,19 +45,22 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             written.print(&mut out, context.format)?;
             Ok(out.flush()?)
         }
-        Reverted::Contradicted { revision, clashes } => {
+        Reverted::Contradicted { revision, clashes, left_out } => {
             if context.format == Format::Json {
                 print(&*place, on, revision, &clashes)?;
             }
-            Err(changed_since(revision, &clashes))
+            Err(changed_since(revision, &clashes, left_out))
         }
     }
 }
 
 /// Says where what a revision did has been changed since; to programs also how, as `merge` does.
-fn changed_since(revision: u64, clashes: &[Clash]) -> Failure {
+fn changed_since(revision: u64, clashes: &[Clash], left_out: usize) -> Failure {
     let paths: Vec<String> = clashes.iter().map(|clash| clash.path.to_string()).collect();
-    let paths = paths.join(", ");
+    let mut paths = paths.join(", ");
+    if left_out > 0 {
+        paths += &format!(", and at {left_out} more");
+    }
     let message = format!("what revision {revision} did has been changed since, at {paths}");
     Failure::new(Exit::Conflict, message)
         .with_hint("--to makes the tree what it was at a revision, whatever came after")

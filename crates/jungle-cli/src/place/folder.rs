@@ -198,7 +198,7 @@ impl Place for Folder<'_> {
                 Ok(committed) => committed,
                 Err(RevertError::Conflict(why)) => {
                     let (revision, clashes) = (number.number(), clashes(&why));
-                    return Ok(Reverted::Contradicted { revision, clashes });
+                    return Ok(Reverted::Contradicted { revision, clashes, left_out: 0 });
                 }
                 Err(error) => return Err(not_reverted(error)),
             },

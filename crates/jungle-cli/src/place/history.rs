@@ -111,10 +111,12 @@ impl Server {
         let answer = self.surely(|key| self.remote.once(&address, &body, key));
         match answer.and_then(|answer| self.read::<Written>(&answer)) {
             Ok(written) => Ok(Reverted::Written(written)),
-            Err(RemoteError::Refused { conflicts, .. }) if !conflicts.is_empty() => {
+            Err(RemoteError::Refused { conflicts, conflicts_left_out, .. })
+                if !conflicts.is_empty() =>
+            {
                 let clashes = conflicts.iter().map(clash).collect::<Option<Vec<Clash>>>();
                 let clashes = clashes.ok_or_else(|| failure(&self.unexpected()))?;
-                Ok(Reverted::Contradicted { revision, clashes })
+                Ok(Reverted::Contradicted { revision, clashes, left_out: conflicts_left_out })
             }
             Err(error) => Err(self.not_done(&error, Asked { on, rev: Some(rev) })),
         }

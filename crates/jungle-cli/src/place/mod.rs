@@ -152,6 +152,8 @@ pub(crate) enum Reverted {
     Contradicted {
         revision: u64,
         clashes: Vec<Clash>,
+        /// In how many more, which a server did not tell.
+        left_out: usize,
     },
 }
 

@@ -289,3 +289,23 @@ fn revert_whose_answer_was_lost_is_done_once() {
     let log = folder.run(&["log", url, "t", "--json"]).out;
     assert_eq!(log.lines().count(), 5, "made, put twice, and gone back twice: {log}");
 }
+
+#[test]
+fn revert_says_how_many_places_a_server_has_not_told() {
+    let folder = Folder::new("remote_revert_many");
+    let serving = Serving::start(&folder, &["--data", "data"]);
+    let url = serving.told["url"].as_str().unwrap();
+    folder.run(&["trees", url, "--create", "t"]).check_code(0);
+    for n in 0..3 {
+        let put =
+            |at: i32| json!({"op": "put", "path": "/", "attribute": format!("m{at}"), "value": n});
+        let edits = json!({"edits": (0..1_004).map(put).collect::<Vec<Json>>()});
+        let answer = serving.send("POST /api/v1/trees/t/commits", &edits.to_string());
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    }
+    let refused = folder.run(&["revert", url, "t", "3"]);
+    refused.check_code(5);
+    let told = refused.err.lines().next().unwrap();
+    assert_eq!(told.matches("/m").count(), 1_000, "{told}");
+    assert!(told.ends_with(", and at 4 more"), "{told}");
+}

@@ -229,6 +229,7 @@ fn settled<'w>(conflicts: &[Conflict], wanted: &'w Wanted) -> Result<Vec<Settled
         let (count, plural) = (open.len(), if open.len() == 1 { "" } else { "s" });
         let detail = format!("{count} conflict{plural} to be settled; nothing was merged");
         return Err(Problem::new(Kind::Conflict, detail)
+            .with("conflict_count", count)
             .with("conflicts", told(open.into_iter()))
             .hint("say who prevails, or resolve each"));
     }

@@ -307,6 +307,7 @@ impl From<RevertError> for Problem {
                 let taken: Vec<String> = why.reads().iter().map(ToString::to_string).collect();
                 Problem::new(Kind::Conflict, &error)
                     .with("conflicts", conflicts(why.list().into_iter()))
+                    .with("conflict_count", why.list().len())
                     .with("taken", taken)
             }
             error => Problem::new(Kind::Conflict, error),

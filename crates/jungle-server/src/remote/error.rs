@@ -78,6 +78,8 @@ pub enum RemoteError {
         hint: Option<String>,
         /// Where changes contradict each other: of a merge or a revert, not all if there are many.
         conflicts: Vec<RemoteConflict>,
+        /// In how many more places they do.
+        conflicts_left_out: usize,
     },
 }
 
@@ -133,10 +135,12 @@ impl RemoteError {
     /// What an answer says that is no success.
     pub(super) fn refused(url: &str, status: StatusCode, body: &[u8]) -> RemoteError {
         let told = serde_json::from_slice::<Told>(body).ok();
-        let refused = told.and_then(|Told { kind, detail, hint, mut conflicts, taken }| {
+        let refused = told.and_then(|told| {
+            let Told { kind, detail, hint, mut conflicts, conflict_count, taken } = told;
             let kind = kind.strip_prefix("urn:jungle:")?.to_owned();
+            let conflicts_left_out = conflict_count.unwrap_or(0).saturating_sub(conflicts.len());
             conflicts.extend(taken.into_iter().map(RemoteConflict::taken));
-            Some(RemoteError::Refused { kind, detail, hint, conflicts })
+            Some(RemoteError::Refused { kind, detail, hint, conflicts, conflicts_left_out })
         });
         let status = status.as_u16();
         refused.unwrap_or_else(|| RemoteError::Other { url: url.to_owned(), status })
@@ -158,6 +162,7 @@ struct Told {
     hint: Option<String>,
     #[serde(default)]
     conflicts: Vec<RemoteConflict>,
+    conflict_count: Option<usize>,
     /// Where something was to come back, and is back already.
     #[serde(default)]
     taken: Vec<String>,

@@ -274,6 +274,7 @@ fn revision_is_taken_back_or_gone_back_to() {
     let (conflicts, taken) = (&told["conflicts"], &told["taken"]);
     assert_eq!((&conflicts[0]["path"], &conflicts[0]["attribute"]), (&json!("/"), &json!("n")));
     assert_eq!((conflicts.as_array().unwrap().len(), taken), (1, &json!([])));
+    assert_eq!(told["conflict_count"], 1);
     served.post(reverts, r#"{"revision":4,"author":"ana"}"#).expect(200);
     assert_eq!(n(), 1);
     served.post(reverts, r#"{"revision":2,"mode":"restore"}"#).expect(200);

@@ -83,6 +83,7 @@ fn open_conflict_refuses_the_merge_and_is_told() {
     assert_eq!(answer.problem(), "conflict");
     let body = answer.json();
     assert_eq!(body["conflicts"].as_array().unwrap().len(), 1);
+    assert_eq!(body["conflict_count"], 1);
     assert_eq!(body["conflicts"][0]["attribute"], "m");
     assert_eq!(document(&served)["n"], 1);
 }
