@@ -531,6 +531,9 @@ impl<'d> Target<'d> {
         }
         // One that was interrupted was not opened, perhaps.
         if !matches!(self.mark_before, Some(Mark::Closed { .. })) {
+            // What was there of it may be of a stream that broke off before its hash.
+            let has_checkpoint = self.had.is_some() && begins_late(&self.there);
+            let options = if has_checkpoint { options.checked() } else { options };
             options.read_only().read_best(to, Some(mark)).map_err(BackupError::Target)?;
         }
         mark.write(&*self.lock)?;

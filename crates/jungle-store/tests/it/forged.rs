@@ -7,10 +7,10 @@ use std::sync::Arc;
 use jungle_db::{Retention, Revision};
 use jungle_store::disk::sim::SimDisk;
 use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
-use jungle_store::{BackupError, BackupProgress, OpenOptions, Progress, Store};
+use jungle_store::{BackupError, BackupProgress, OpenOptions, Progress, Store, StreamError};
 use jungle_testkit::{Rng, for_each_seed};
 
-use crate::support::every_kind_of_commit;
+use crate::support::{every_kind_of_commit, with_checkpoint_of};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -103,10 +103,8 @@ fn a_forged_checkpoint_is_told_by_verify_and_survey() {
     });
 }
 
-/// What a stream brings is forged as easily. What is taken is no worse than what is opened as
-/// checked.
-#[test]
-fn a_forged_checkpoint_that_a_stream_brings_is_looked_at() {
+/// A folder with a checkpoint, of which the log does not go back to the first revision.
+fn cut_folder() -> Files {
     let disk = SimDisk::new();
     let store = options().segment_bytes(300).open_on(Arc::new(disk.clone())).unwrap();
     let tree = store.create_tree("t").unwrap();
@@ -115,12 +113,24 @@ fn a_forged_checkpoint_that_a_stream_brings_is_looked_at() {
     store.checkpoint().unwrap();
     drop(tree);
     store.close().unwrap();
-    let files = disk.files();
+    disk.files()
+}
+
+fn written(store: &Store) -> Vec<u8> {
+    let mut stream = Vec::new();
+    store.write_backup(Revision::new(0), &mut stream, Progress::default()).unwrap();
+    stream
+}
+
+/// What a stream brings is forged as easily. What is taken is no worse than what is opened as
+/// checked.
+#[test]
+fn a_forged_checkpoint_that_a_stream_brings_is_looked_at() {
+    let files = cut_folder();
     for_each_seed(100, |rng| {
         let store = options().read_only().open_on(Arc::new(forged(&files, rng)));
         let Ok(store) = store else { return };
-        let mut stream = Vec::new();
-        store.write_backup(Revision::new(0), &mut stream, Progress::default()).unwrap();
+        let stream = written(&store);
         let (copy, progress) = (SimDisk::new(), BackupProgress::default());
         let to = Arc::new(copy.clone());
         let taken = options().take_backup_on(to, progress, |_| Ok(stream.as_slice()));
@@ -128,6 +138,31 @@ fn a_forged_checkpoint_that_a_stream_brings_is_looked_at() {
             Ok(_) => {
                 options().read_only().checked().open_on(Arc::new(copy)).unwrap();
             }
+            Err(error) => assert!(matches!(error, BackupError::Target(_)), "{error}"),
+        }
+    });
+}
+
+/// So is one of which the rest did not come, also where it is no stream that completes the copy.
+#[test]
+fn a_forged_checkpoint_of_a_stream_that_broke_off_is_looked_at() {
+    let files = cut_folder();
+    let disk = Arc::new(SimDisk::with_files(&files));
+    let store = options().segment_bytes(300).open_on(disk).unwrap();
+    let tree = store.open_tree("t").unwrap();
+    (0..30).for_each(|_| drop(tree.update(|tx| tx.append(&[])).unwrap()));
+    let whole = written(&store);
+    for_each_seed(100, |rng| {
+        let theirs = options().read_only().open_on(Arc::new(forged(&files, rng)));
+        let Ok(theirs) = theirs else { return };
+        let stream = with_checkpoint_of(&written(&theirs), &whole);
+        let (copy, progress) = (SimDisk::new(), BackupProgress::default());
+        let to = Arc::new(copy.clone());
+        let broken_off = &stream[..stream.len() - 40];
+        let taken = options().take_backup_on(to, progress, |_| Ok(broken_off));
+        assert!(matches!(taken, Err(BackupError::Stream(StreamError::Short))), "{taken:?}");
+        match store.backup_on(Arc::new(copy.clone())) {
+            Ok(_) => drop(options().read_only().checked().open_on(Arc::new(copy)).unwrap()),
             Err(error) => assert!(matches!(error, BackupError::Target(_)), "{error}"),
         }
     });
