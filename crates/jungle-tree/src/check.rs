@@ -483,13 +483,13 @@ impl Check<'_> {
             differs == half_byte,
             "looks at half-byte {half_byte}, but its names differ first in {differs}"
         );
-        let mut names = 0;
+        let (mut names, names_max) = (0, self.arena.names_max());
         for entry in 0..header.entries() {
             let kid = self.header(block::entry(self.arena, handle, entry))?;
             let is_bucket = kid.kind() == BUCKET;
-            names += if is_bucket { kid.names() } else { WIDTH + 1 };
+            names += if is_bucket { kid.names() } else { names_max + 1 };
         }
-        must!(handle, names > WIDTH, "is a branch of {names} names, which fit a bucket");
+        must!(handle, names > names_max, "is a branch of {names} names, which fit a bucket");
         Ok(())
     }
 

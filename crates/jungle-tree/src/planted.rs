@@ -1,5 +1,29 @@
 //! Deliberate bugs, to see that the tests find them. Each sleeps until it is woken by name, and
-//! without the feature `planted` none is there at all.
+//! without the feature `planted` none is there at all. And memory that is cut smaller for tests.
+
+use crate::arena::{Arena, ArenaError, ArenaOptions};
+
+/// An arena in which a block has room for so many names, from 1 on, instead of 16: so a tree of a
+/// few comes to where blocks are divided, and put together again, at nearly every step. Without the
+/// feature `planted` it is one like any other.
+///
+/// Content is hashed block by block, so hashes tell what is equal within such an arena only, and an
+/// image of it is not to be opened elsewhere.
+///
+/// # Errors
+/// As [`Arena::with_options`].
+///
+/// ```
+/// use jungle_tree::{ArenaOptions, Tree, planted};
+/// let arena = planted::arena_of_few_names(&ArenaOptions::default(), 2)?;
+/// let mut tree = Tree::new(&arena);
+/// ["a", "b", "c"].iter().try_for_each(|&name| tree.insert_child(&[], &name.into()))?;
+/// tree.snapshot().check()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn arena_of_few_names(options: &ArenaOptions, names: usize) -> Result<Arena, ArenaError> {
+    Arena::with_options(options).map(|arena| arena.with_names_max(names))
+}
 
 /// Makes an enum of planted bugs, with a function that wakes one and one that asks for it: for
 /// this crate and those above it, each with a feature `planted` of its own.

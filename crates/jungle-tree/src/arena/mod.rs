@@ -25,7 +25,7 @@ pub(crate) use region::{RUN_WORDS, Region, Run, WORD_BYTES, Words};
 pub(crate) use slab::{EPOCH_FIRST, SLAB_WORDS, SlabUse, Slabs};
 pub(crate) use symbols::{Symbols, TooManyKeys};
 
-use crate::block::Content;
+use crate::block::{Content, WIDTH};
 use crate::hash::HashMemo;
 use crate::line::{Dead, LineCell};
 use crate::pin::Pins;
@@ -179,8 +179,16 @@ impl Arena {
             generation: AtomicU64::new(0),
             lines: Mutex::default(),
             hashes: HashMemo::default(),
+            names_max: WIDTH,
         };
         Arena { inner: Arc::new(inner) }
+    }
+
+    /// A new one, with at most so many names in a bucket.
+    pub(crate) fn with_names_max(mut self, names: usize) -> Arena {
+        let inner = Arc::get_mut(&mut self.inner).expect("nobody else has a new one");
+        inner.names_max = names.clamp(1, WIDTH);
+        self
     }
 
     /// Is so much in use that nothing more can be added, nor another tree be made? There is room to
@@ -326,6 +334,7 @@ pub(crate) struct ArenaInner {
     generation: AtomicU64,
     pub(crate) lines: Mutex<Vec<Weak<LineCell>>>,
     pub(crate) hashes: HashMemo,
+    names_max: usize,
 }
 
 /// An arena as its readers and writers see it, made once and passed by value: where the words
@@ -362,6 +371,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ArenaInner {
+    /// At most so many names are in a bucket: less than it has room for in tests only.
+    #[inline(always)]
+    pub(crate) fn names_max(&self) -> usize {
+        if cfg!(feature = "planted") { self.names_max } else { WIDTH }
+    }
+
     #[inline(always)]
     pub(crate) fn memory(&self) -> Memory<'_> {
         let (blocks, payload) = (self.blocks.region.words_view(), self.payload.region.words_view());

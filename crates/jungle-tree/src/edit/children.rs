@@ -75,7 +75,7 @@ impl Edit<'_> {
             return true;
         }
         let header = Header::load(self.arena, kids);
-        header.kind() == BUCKET && header.names() < WIDTH
+        header.kind() == BUCKET && header.names() < self.arena.names_max()
     }
 
     fn add_to_directory(
@@ -205,7 +205,8 @@ impl Edit<'_> {
         let at = match name::find(self.arena, bucket, header, new) {
             Ok(at) | Err(at) => at,
         };
-        if header.names() < WIDTH {
+        let names_max = self.arena.names_max();
+        if header.names() < names_max {
             let at = if is_awake(Bug::BucketUnsorted) { 0 } else { at };
             return self.add_named(bucket, at, record, content, added);
         }
@@ -215,7 +216,7 @@ impl Edit<'_> {
         nodes.insert(at as usize, (record, content));
         self.retire_block(bucket);
         let half_byte =
-            name::of(self.arena, nodes[0].0).divergence(&name::of(self.arena, nodes[WIDTH].0));
+            name::of(self.arena, nodes[0].0).divergence(&name::of(self.arena, nodes[names_max].0));
         let slot = |edit: &Self, record| name::of(edit.arena, record).half_byte(half_byte);
         let mut slots: Vec<(u32, u32)> = Vec::new();
         let mut rest = &nodes[..];
@@ -313,7 +314,7 @@ impl Edit<'_> {
         let headers = kids.iter().map(|&kid| Header::load(self.arena, kid));
         let names: usize = headers.clone().map(Header::names).sum();
         if is_awake(Bug::BranchStays)
-            || names > WIDTH
+            || names > self.arena.names_max()
             || headers.clone().any(|header| header.kind() != BUCKET)
         {
             return branch;

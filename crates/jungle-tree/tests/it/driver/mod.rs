@@ -15,6 +15,7 @@ use std::sync::Arc;
 use jungle_testkit::{ModelNode, Rng};
 use jungle_tree::{
     Arena, ArenaOptions, EditError, Editor, Keep, Key, Path, Snapshot, Tree, ValueRef, VersionId,
+    planted,
 };
 
 use op::{Op, Source};
@@ -107,7 +108,11 @@ impl World {
             // Where a region's memory comes from changes nothing.
             spill: rng.chance(1, 16).then(std::env::temp_dir),
         };
-        let arena = Arena::with_options(&options).expect("address range");
+        // In half of the cases blocks are divided and put together again at nearly every step; also
+        // where all cases have even seeds, as in the torture suite.
+        let case = rng.seed() / 2;
+        let names = if case.is_multiple_of(2) { 16 } else { 1 + case / 2 % 3 };
+        let arena = planted::arena_of_few_names(&options, names as usize).expect("address range");
         let lines =
             (0..rng.range(1..4)).map(|_| Line::new(Tree::new(&arena), Arc::default())).collect();
         World { arena, lines, held: Vec::new(), open: Vec::new() }
