@@ -46,10 +46,10 @@ mod value;
 mod walk;
 
 pub use algebra::{
-    ApplyError, Change, ChangeSet, Conflict, ConflictKind, MergeBase, MergeError, MergeOptions,
-    Merged, Rebased, Renumbered, Renumbering, Resolution, Rule, RuleFunction, Subtree, apply,
-    copy_subtree, diff, diff_at, keys_to_skip, merge, merge_again, rebase, rebase_onto,
-    rebase_over, skip_positions, stands,
+    ApplyError, Change, ChangeSet, Conflict, ConflictKind, DiffError, MergeBase, MergeError,
+    MergeOptions, Merged, Rebased, Renumbered, Renumbering, Resolution, Rule, RuleFunction, Steps,
+    Subtree, TooManySteps, apply, copy_subtree, diff, diff_at, diff_within, differs_within,
+    keys_to_skip, merge, merge_again, rebase, rebase_onto, rebase_over, skip_positions, stands,
 };
 pub use arena::{
     Arena, ArenaError, ArenaOptions, ArenaUsage, ImageError, SLAB_BYTES, SavedImage, SlabError,

@@ -52,15 +52,16 @@ pub use jungle_store::{
 pub use jungle_tree::{
     ATTRIBUTE_KEY_BYTES_MAX, ApplyError, Arena, ArenaError, ArenaOptions, ArenaUsage,
     AttributeIndex, Attributes, Change, ChangeSet, CheckError, CheckReport, Children, ChildrenIn,
-    Collected, Collection, CollectionTurn, Conflict, ConflictKind, ContentHash, Cursor, EditError,
-    Editor, Fraction, FractionError, Hits, HitsEntry, HitsWalk, ImageError, KEY_BYTES_MAX, Keep,
-    Key, KeyError, KeyRef, Measure, Measured, MergeBase, MergeError, MergeOptions, Merged,
-    NoSuchNode, Node, PATH_TEXT_BYTES_MAX, POSITION_MAX, POSITION_MIN, ParsePathError,
-    ParsePathReason, Path, Place, Position, Reading, Rebased, Renumbered, Renumbering, Resolution,
-    Rule, RuleFunction, SLAB_BYTES, SavedImage, Signature, SlabError, SlabId, SlabSource,
-    Snapshot as TreeSnapshot, Split, Subtree, Tree, TreeReader, VALUE_BYTES_MAX, Value, ValueError,
-    ValueRef, VersionId, Walk, apply, copy_subtree, diff, diff_at, keys_to_skip, loading, merge,
-    merge_again, rebase, rebase_onto, rebase_over, skip_positions,
+    Collected, Collection, CollectionTurn, Conflict, ConflictKind, ContentHash, Cursor, DiffError,
+    EditError, Editor, Fraction, FractionError, Hits, HitsEntry, HitsWalk, ImageError,
+    KEY_BYTES_MAX, Keep, Key, KeyError, KeyRef, Measure, Measured, MergeBase, MergeError,
+    MergeOptions, Merged, NoSuchNode, Node, PATH_TEXT_BYTES_MAX, POSITION_MAX, POSITION_MIN,
+    ParsePathError, ParsePathReason, Path, Place, Position, Reading, Rebased, Renumbered,
+    Renumbering, Resolution, Rule, RuleFunction, SLAB_BYTES, SavedImage, Signature, SlabError,
+    SlabId, SlabSource, Snapshot as TreeSnapshot, Split, Steps, Subtree, TooManySteps, Tree,
+    TreeReader, VALUE_BYTES_MAX, Value, ValueError, ValueRef, VersionId, Walk, apply, copy_subtree,
+    diff, diff_at, diff_within, differs_within, keys_to_skip, loading, merge, merge_again, rebase,
+    rebase_onto, rebase_over, skip_positions,
 };
 pub use memory::Memory;
 pub use open::Open;

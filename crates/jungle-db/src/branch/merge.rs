@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use jungle_tree::{
-    ChangeSet, Conflict, Editor, MergeBase, MergeError, MergeOptions, Merged, Path, apply, diff,
-    merge_again, skip_positions,
+    ApplyError, ChangeSet, Conflict, Editor, MergeBase, MergeError, MergeOptions, Merged, Path,
+    TooManySteps, apply, diff, merge_again, skip_positions,
 };
 
 use crate::branch::NoSuchBranch;
@@ -50,7 +50,19 @@ pub enum MergeBranchError {
     },
     /// There is no room for the result.
     #[error(transparent)]
-    NoRoom(MergeError),
+    NoRoom(ApplyError),
+    /// It takes more steps than [it may](MergeOptions::steps_max).
+    #[error(transparent)]
+    TooManySteps(TooManySteps),
+}
+
+impl From<MergeError> for MergeBranchError {
+    fn from(error: MergeError) -> MergeBranchError {
+        match error {
+            MergeError::NotApplied(error) => MergeBranchError::NoRoom(error),
+            MergeError::TooManySteps(error) => MergeBranchError::TooManySteps(error),
+        }
+    }
 }
 
 impl TreeHandle {
@@ -62,8 +74,9 @@ impl TreeHandle {
     /// and it keeps the key that it has on either.
     ///
     /// # Errors
-    /// When there is no such branch, it is this one, there is no room for the result, or there are
-    /// more than [`RENUMBERED_MAX`] nodes with other keys on the one branch than on the other.
+    /// When there is no such branch, it is this one, there is no room for the result, it takes more
+    /// steps than `options` allow, or there are more than [`RENUMBERED_MAX`] nodes with other keys
+    /// on the one branch than on the other.
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle};
@@ -108,8 +121,7 @@ impl TreeHandle {
         }
         let base = found.seen_from(from.id).map_err(MergeBranchError::NoRoom)?;
         let (ours, theirs) = (from.snapshot(), self.head.snapshot());
-        let merged = merge_again(&base, &ours, &theirs, options);
-        let merged = merged.map_err(MergeBranchError::NoRoom)?;
+        let merged = merge_again(&base, &ours, &theirs, options)?;
         let has_other_keys = !base.ours().is_same(base.theirs());
         let merging = ours.clone();
         let ours = match has_other_keys && !merged.conflicts.is_empty() {
@@ -124,7 +136,7 @@ impl TreeHandle {
 }
 
 /// Ours as conflicts tell of it: with the keys that nodes have in the result.
-fn with_their_keys(ours: &Snapshot, merged: &Merged) -> Result<Snapshot, MergeError> {
+fn with_their_keys(ours: &Snapshot, merged: &Merged) -> Result<Snapshot, ApplyError> {
     let base = MergeBase::of_ours(ours, &merged.renumbering.then(&[]))?;
     Ok(Snapshot::new(base.theirs().clone(), ours.revision()))
 }

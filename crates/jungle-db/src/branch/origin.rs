@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use jungle_tree::{MergeBase, MergeError};
+use jungle_tree::{ApplyError, MergeBase};
 
 use crate::branch::other_keys::OtherKeys;
 use crate::head::{Head, lock};
@@ -71,7 +71,7 @@ impl Base {
     }
 
     /// The version, for a merge of this branch.
-    pub(crate) fn seen_from(&self, ours: BranchId) -> Result<MergeBase, MergeError> {
+    pub(crate) fn seen_from(&self, ours: BranchId) -> Result<MergeBase, ApplyError> {
         let Common { of, snapshot, renumbered } = &self.common;
         let renumbered = renumbered.nodes();
         match self.merged {

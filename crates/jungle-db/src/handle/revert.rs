@@ -1,6 +1,6 @@
 //! Taking back what a revision did, or going back to one.
 
-use jungle_tree::{MergeOptions, Merged, Path, apply, diff, merge};
+use jungle_tree::{MergeError, MergeOptions, Merged, Path, apply, diff, merge};
 
 use super::set_root::{Replace, SetRootError};
 use super::{CommitOptions, Committed, TreeHandle, committed};
@@ -269,7 +269,10 @@ impl TreeHandle {
         now: &jungle_tree::Snapshot,
     ) -> Result<Merged, RevertError> {
         let merged = merge(after, before, now, &MergeOptions::new());
-        let merged = merged.map_err(NotWritten::NoRoom)?;
+        let merged = merged.map_err(|error| match error {
+            MergeError::NotApplied(error) => NotWritten::NoRoom(error),
+            MergeError::TooManySteps(_) => unreachable!("nobody counts them"),
+        })?;
         let taken = taken(now, &merged.renamed);
         if merged.conflicts.is_empty() && taken.is_none() {
             return Ok(merged);

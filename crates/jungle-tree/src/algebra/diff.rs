@@ -10,10 +10,12 @@
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use super::moves::{self, Moves};
-use super::{Change, ChangeSet, Subtree};
+use super::steps::{Count, Ended, First, Unbounded};
+use super::{Change, ChangeSet, Steps, Subtree, TooManySteps};
 use crate::attributes::Attributes;
 use crate::children::Differences;
 use crate::key::{Key, KeyRef};
@@ -70,22 +72,24 @@ const MERGED_KEYS_MAX: u64 = 1 << 20;
 /// ```
 #[must_use]
 pub fn diff(a: &Snapshot, b: &Snapshot) -> ChangeSet {
-    differing(Vec::new(), a.root(), b).tell(b, &Added::new(), Order::Document)
+    let Ok(changes) = changes(Vec::new(), a.root(), b, &mut Unbounded);
+    changes
 }
 
 /// What happened from the base to ours and to theirs, for a merge, from the base as either side
 /// numbers it: what both added under one name is told node by node, so that both can put something
 /// in it.
-pub(super) fn diffs_to_merge(
+pub(super) fn diffs_to_merge<C: Count>(
     bases: [&Snapshot; 2],
     [ours, theirs]: [&Snapshot; 2],
-) -> (ChangeSet, ChangeSet) {
-    let mine = differing(Vec::new(), bases[0].root(), ours);
-    let others = differing(Vec::new(), bases[1].root(), theirs);
-    (
-        mine.tell(ours, &others.added(), Order::RemovedFirst),
-        others.tell(theirs, &mine.added(), Order::Document),
-    )
+    count: &mut C,
+) -> Result<(ChangeSet, ChangeSet), C::Over> {
+    let mine = differing(Vec::new(), bases[0].root(), ours, count)?;
+    let others = differing(Vec::new(), bases[1].root(), theirs, count)?;
+    Ok((
+        mine.tell(ours, &others.added(), Order::RemovedFirst, count)?,
+        others.tell(theirs, &mine.added(), Order::Document, count)?,
+    ))
 }
 
 /// In which order changes of one level are told.
@@ -114,10 +118,107 @@ enum Order {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn diff_at(a: &Snapshot, b: &Snapshot, path: &[Key]) -> Result<ChangeSet, NoSuchNode> {
+    let left = in_both(a, b, path)?;
+    let Ok(changes) = changes(path.iter().map(Key::as_ref).collect(), left, b, &mut Unbounded);
+    Ok(changes)
+}
+
+/// Why two versions were not compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DiffError {
+    /// One of them does not have the node.
+    NoSuchNode(NoSuchNode),
+    /// It takes more steps than it may.
+    TooManySteps(TooManySteps),
+}
+
+impl From<NoSuchNode> for DiffError {
+    fn from(error: NoSuchNode) -> DiffError {
+        DiffError::NoSuchNode(error)
+    }
+}
+
+impl From<TooManySteps> for DiffError {
+    fn from(error: TooManySteps) -> DiffError {
+        DiffError::TooManySteps(error)
+    }
+}
+
+impl fmt::Display for DiffError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DiffError::NoSuchNode(error) => error.fmt(f),
+            DiffError::TooManySteps(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for DiffError {}
+
+/// As [`diff_at`] (and so, at the root, as [`diff`]), for versions that anybody may have made: it
+/// is given up where it takes more [`Steps`] than there are. Versions in different arenas are not
+/// for it: their content hashes are made before anything is counted.
+///
+/// # Errors
+/// When there is no such node in one of them, or there are not steps enough.
+pub fn diff_within(
+    a: &Snapshot,
+    b: &Snapshot,
+    path: &[Key],
+    steps: &mut Steps,
+) -> Result<ChangeSet, DiffError> {
+    let left = in_both(a, b, path)?;
+    Ok(changes(path.iter().map(Key::as_ref).collect(), left, b, steps)?)
+}
+
+/// Does anything differ in the node at `path` and below? It is told as soon as something does,
+/// however much more there is.
+///
+/// # Errors
+/// As [`diff_within`].
+///
+/// ```
+/// use jungle_tree::{Arena, Steps, Tree, differs_within};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let child = tree.add_child(&[])?;
+/// let before = tree.snapshot();
+/// tree.put_attribute(&[], "n", 1)?;
+/// let (after, mut steps) = (tree.snapshot(), Steps::new(100));
+/// assert_eq!(differs_within(&before, &after, &[], &mut steps), Ok(true));
+/// assert_eq!(differs_within(&before, &after, &[child], &mut steps), Ok(false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn differs_within(
+    a: &Snapshot,
+    b: &Snapshot,
+    path: &[Key],
+    steps: &mut Steps,
+) -> Result<bool, DiffError> {
+    let left = in_both(a, b, path)?;
+    let found = differing(path.iter().map(Key::as_ref).collect(), left, b, &mut First(steps));
+    match found {
+        Ok(_) => Ok(false),
+        Err(Ended::Differs) => Ok(true),
+        Err(Ended::Over(error)) => Err(error.into()),
+    }
+}
+
+/// The node in the first of two versions, which both have.
+fn in_both<'a>(a: &'a Snapshot, b: &Snapshot, path: &[Key]) -> Result<Node<'a>, NoSuchNode> {
     let left = a.root().at(path)?;
     b.root().at(path)?;
-    let differing = differing(path.iter().map(Key::as_ref).collect(), left, b);
-    Ok(differing.tell(b, &Added::new(), Order::Document))
+    Ok(left)
+}
+
+/// What happened in the node at `path`, from what it was to what it is in `b`.
+fn changes<C: Count>(
+    path: Vec<KeyRef<'_>>,
+    left: Node<'_>,
+    b: &Snapshot,
+    count: &mut C,
+) -> Result<ChangeSet, C::Over> {
+    differing(path, left, b, count)?.tell(b, &Added::new(), Order::Document, count)
 }
 
 /// A child that differs: what is on either side, where it is there.
@@ -145,13 +246,14 @@ pub(super) struct Place<'a> {
     pub(super) found: Found<'a>,
 }
 
-struct Differ<'a> {
+struct Differ<'a, 'c, C> {
     /// Within one arena.
     differences: Option<Differences<'a>>,
     path: Vec<KeyRef<'a>>,
     stack: Vec<Pair<'a>>,
     level: u32,
     places: Vec<Place<'a>>,
+    count: &'c mut C,
 }
 
 /// All that differs, and what of it was moved.
@@ -163,55 +265,70 @@ struct Differing<'a> {
 /// The nodes that one side added under names that both could choose, by their paths.
 type Added<'a> = BTreeMap<&'a [KeyRef<'a>], Node<'a>>;
 
-fn differing<'a>(mut path: Vec<KeyRef<'a>>, left: Node<'a>, b: &'a Snapshot) -> Differing<'a> {
+fn differing<'a, C: Count>(
+    mut path: Vec<KeyRef<'a>>,
+    left: Node<'a>,
+    b: &'a Snapshot,
+    count: &mut C,
+) -> Result<Differing<'a>, C::Over> {
     let (stack, places) = (Vec::new(), Vec::new());
     let start: Vec<Key> = path.iter().map(|key| key.to_key()).collect();
     let right = b.root().at(&start).ok().filter(|right| !left.is_same(*right));
     let Some(right) = right else {
-        return Differing { places, moves: Moves::default() };
+        return Ok(Differing { places, moves: Moves::default() });
     };
     let same_arena = left.cell().shares_arena(right.cell());
     let differences = same_arena.then(|| Differences::new(left.cell().memory()));
-    let mut differ = Differ { differences, path: Vec::new(), stack, level: 0, places };
+    let mut differ = Differ { differences, path: Vec::new(), stack, level: 0, places, count };
     path.reserve(DEPTH_USUAL);
-    differ.compare(path, left, right);
-    let moves = differ.find_moves();
-    Differing { places: differ.places, moves }
+    differ.compare(path, left, right)?;
+    let moves = differ.find_moves()?;
+    Ok(Differing { places: differ.places, moves })
 }
 
-impl<'a> Differ<'a> {
+impl<'a, C: Count> Differ<'a, '_, C> {
     /// Notes in what two nodes differ, of which the path is given.
-    fn compare(&mut self, path: Vec<KeyRef<'a>>, left: Node<'a>, right: Node<'a>) {
+    fn compare(
+        &mut self,
+        path: Vec<KeyRef<'a>>,
+        left: Node<'a>,
+        right: Node<'a>,
+    ) -> Result<(), C::Over> {
         let depth = path.len();
         self.path = path;
         let mut first = Some(Pair { depth, key: None, left: Some(left), right: Some(right) });
         while let Some(pair) = first.take().or_else(|| self.stack.pop()) {
+            self.count.take(1)?;
             self.path.truncate(pair.depth);
             self.path.extend(pair.key);
             match (pair.left, pair.right) {
                 (Some(mut left), Some(mut right)) => {
-                    self.compare_attributes(left, right);
+                    self.compare_attributes(left, right)?;
                     while let Some((key, l, r)) = self.only_child(left, right) {
+                        self.count.take(1)?;
                         self.path.push(key);
                         (left, right) = (l, r);
-                        self.compare_attributes(left, right);
+                        self.compare_attributes(left, right)?;
                     }
                     self.compare_children(left, right);
                 }
-                (Some(left), None) => self.push(Found::Removed(left)),
-                (None, Some(right)) => self.push(Found::Added(right)),
+                (Some(left), None) => self.push(Found::Removed(left))?,
+                (None, Some(right)) => self.push(Found::Added(right))?,
                 (None, None) => {}
             }
         }
+        Ok(())
     }
 
-    fn push(&mut self, found: Found<'a>) {
+    fn push(&mut self, found: Found<'a>) -> Result<(), C::Over> {
+        self.count.differs(self.path.len())?;
         self.places.push(Place { path: self.path.clone(), level: self.level, found });
+        Ok(())
     }
 
     /// For each added node (by its place in the list) the removed one that it was. What differs in
     /// a node that was moved joins the list, and may have been moved in its turn.
-    fn find_moves(&mut self) -> Moves {
+    fn find_moves(&mut self) -> Result<Moves, C::Over> {
         let mut moves = Moves::default();
         for _ in 0..MOVES_IN_MOVES_MAX {
             let new = if self.differences.is_some() {
@@ -228,11 +345,11 @@ impl<'a> Differ<'a> {
                 if let (Found::Added(right), Found::Removed(left)) = (&added.found, &removed.found)
                 {
                     self.level = added.level.max(removed.level) + 1;
-                    self.compare(added.path.clone(), *left, *right);
+                    self.compare(added.path.clone(), *left, *right)?;
                 }
             }
         }
-        moves
+        Ok(moves)
     }
 
     /// The child in which two nodes differ, where it is quickly seen to be the only one: most
@@ -247,11 +364,14 @@ impl<'a> Differ<'a> {
         Some((key, Node::new(left.cell(), l), Node::new(right.cell(), r)))
     }
 
-    fn compare_attributes(&mut self, left: Node<'a>, right: Node<'a>) {
+    fn compare_attributes(&mut self, left: Node<'a>, right: Node<'a>) -> Result<(), C::Over> {
         if left.has_same_attributes(right) {
-            return;
+            return Ok(());
         }
-        compare_attributes(left.attributes(), right.attributes(), |found| self.push(found));
+        compare_attributes(left.attributes(), right.attributes(), |found| {
+            self.count.take(1)?;
+            found.map_or(Ok(()), |found| self.push(found))
+        })
     }
 
     /// Pushes the children that differ, the first on top.
@@ -275,28 +395,29 @@ impl<'a> Differ<'a> {
     }
 }
 
-fn compare_attributes<'a>(
+/// Tells of each attribute whether it differs.
+fn compare_attributes<'a, E>(
     left: Attributes<'a>,
     right: Attributes<'a>,
-    mut found: impl FnMut(Found<'a>),
-) {
+    mut tell: impl FnMut(Option<Found<'a>>) -> Result<(), E>,
+) -> Result<(), E> {
     let (mut left, mut right) = (left.peekable(), right.peekable());
     loop {
         let order = match (left.peek(), right.peek()) {
-            (None, None) => return,
+            (None, None) => return Ok(()),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
             (Some((l, _)), Some((r, _))) => l.cmp(r),
         };
         let old = if order.is_le() { left.next() } else { None };
         let new = if order.is_ge() { right.next() } else { None };
-        match (old, new) {
-            (Some((key, _)), None) => found(Found::Dropped(key)),
+        tell(match (old, new) {
+            (Some((key, _)), None) => Some(Found::Dropped(key)),
             (old, Some((key, value))) if old.map(|(_, value)| value) != Some(value) => {
-                found(Found::Put(key, value));
+                Some(Found::Put(key, value))
             }
-            _ => {}
-        }
+            _ => None,
+        })?;
     }
 }
 
@@ -354,7 +475,13 @@ impl Differing<'_> {
     }
 
     /// Says the differences as changes: what is in moved nodes after what is not.
-    fn tell(&self, b: &Snapshot, others: &Added<'_>, order: Order) -> ChangeSet {
+    fn tell<C: Count>(
+        &self,
+        b: &Snapshot,
+        others: &Added<'_>,
+        order: Order,
+        count: &mut C,
+    ) -> Result<ChangeSet, C::Over> {
         let Differing { places, moves } = self;
         let shared = OnceCell::new();
         let shared = || shared.get_or_init(|| Arc::new(b.clone()));
@@ -366,8 +493,8 @@ impl Differing<'_> {
         };
         let mut all: Vec<usize> = (0..places.len()).collect();
         all.sort_by_key(level);
-        let mut teller =
-            Teller { changes: Vec::with_capacity(places.len()), keys: MERGED_KEYS_MAX };
+        let changes = Vec::with_capacity(places.len());
+        let mut teller = Teller { changes, keys: MERGED_KEYS_MAX, count };
         for at in all {
             let place = &places[at];
             let path = path_of(place);
@@ -388,12 +515,12 @@ impl Differing<'_> {
                     }
                     None => {
                         let twin = others.get(&*place.path).filter(|_| place.level == 0);
-                        teller.added(path, *node, twin.copied(), shared);
+                        teller.added(path, *node, twin.copied(), shared)?;
                     }
                 },
             }
         }
-        teller.changes.into()
+        Ok(teller.changes.into())
     }
 }
 
@@ -402,13 +529,14 @@ fn is_name(key: Option<&KeyRef<'_>>) -> bool {
 }
 
 /// Tells what was added.
-struct Teller {
+struct Teller<'c, C> {
     changes: Vec<Change>,
     /// How many keys there may still be in paths of what both added.
     keys: u64,
+    count: &'c mut C,
 }
 
-impl Teller {
+impl<C: Count> Teller<'_, C> {
     /// A node that was added, of which `twin` is what the other side has added there: node by node
     /// as far as they can be one.
     fn added<'s>(
@@ -417,14 +545,14 @@ impl Teller {
         node: Node<'_>,
         twin: Option<Node<'_>>,
         shared: impl Fn() -> &'s Arc<Snapshot>,
-    ) {
+    ) -> Result<(), C::Over> {
         let mut stack = vec![(path, node, twin)];
         while let Some((path, node, twin)) = stack.pop() {
             let Some(twin) = twin.filter(|twin| self.can_be_one(&path, node, *twin)) else {
-                self.whole(&path, node, &shared);
+                self.whole(&path, node, &shared)?;
                 continue;
             };
-            self.node(&path, node);
+            self.node(&path, node)?;
             let from = stack.len();
             stack.extend(node.children().map(|(key, child)| {
                 let twin = is_name(Some(&key)).then(|| twin.child(&key.to_key())).flatten();
@@ -432,6 +560,7 @@ impl Teller {
             }));
             stack[from..].reverse();
         }
+        Ok(())
     }
 
     /// Is it worth telling a node and its children one by one?
@@ -451,25 +580,34 @@ impl Teller {
         left.is_some()
     }
 
-    fn whole<'s>(&mut self, path: &Path, node: Node<'_>, shared: impl Fn() -> &'s Arc<Snapshot>) {
+    fn whole<'s>(
+        &mut self,
+        path: &Path,
+        node: Node<'_>,
+        shared: impl Fn() -> &'s Arc<Snapshot>,
+    ) -> Result<(), C::Over> {
         let count = node.subtree_count();
         let keys = count.saturating_mul(path.len() as u64);
         if count > TOLD_NODES_MAX || (count > 1 && keys > TOLD_KEYS_MAX) {
             let subtree = Subtree::of(shared(), node);
-            return self.changes.push(Change::SubtreeSet { path: path.clone(), subtree });
+            self.changes.push(Change::SubtreeSet { path: path.clone(), subtree });
+            return Ok(());
         }
         let mut walk = node.walk();
         while let Some(node) = walk.next() {
-            self.node(&path.iter().cloned().chain(walk.path()).collect(), node);
+            self.node(&path.iter().cloned().chain(walk.path()).collect(), node)?;
         }
+        Ok(())
     }
 
-    fn node(&mut self, path: &Path, node: Node<'_>) {
+    fn node(&mut self, path: &Path, node: Node<'_>) -> Result<(), C::Over> {
+        self.count.differs(path.len())?;
         self.changes.push(Change::ChildAdded { path: path.clone() });
-        self.changes.extend(node.attributes().map(|(key, value)| Change::AttributePut {
-            path: path.clone(),
-            key: key.into(),
-            value: value.to_value(),
-        }));
+        for (key, value) in node.attributes() {
+            self.count.differs(path.len())?;
+            let (path, key, value) = (path.clone(), key.into(), value.to_value());
+            self.changes.push(Change::AttributePut { path, key, value });
+        }
+        Ok(())
     }
 }

@@ -8,9 +8,8 @@
 use std::collections::BTreeSet;
 
 use super::diff::TOLD_NODES_MAX;
-use super::merge::MergeError;
 use super::numbers::Start;
-use super::{Change, ChangeSet};
+use super::{ApplyError, Change, ChangeSet};
 use crate::edit::Editor;
 use crate::key::{Key, KeyRef};
 use crate::node::Node;
@@ -84,7 +83,7 @@ pub fn skip_positions(
     editor: &mut Editor,
     before: &Snapshot,
     after: &Snapshot,
-) -> Result<ChangeSet, MergeError> {
+) -> Result<ChangeSet, ApplyError> {
     let mut told = ChangeSet::new();
     for gave in since(before.root(), after.root()) {
         gave.skip(editor, &gave.path, &mut told)?;
@@ -105,7 +104,7 @@ impl Gave<'_> {
         editor: &mut Editor,
         path: &Path,
         told: &mut ChangeSet,
-    ) -> Result<(), MergeError> {
+    ) -> Result<(), ApplyError> {
         let keys = match editor.root().at(path) {
             Ok(node) => keys_to_skip(node, self.node),
             Err(_) => return Ok(()),

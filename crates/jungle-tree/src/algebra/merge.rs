@@ -1,16 +1,55 @@
 //! Three-way merge.
 
+use std::fmt;
+
 use super::diff::diffs_to_merge;
 use super::given::{self, Gave};
 use super::numbers::{MergeBase, Renumbering, Start};
 use super::rebase::{Rebased, rebase_told};
-use super::{ApplyError, ChangeSet, Conflict, MergeOptions, apply, symmetric};
+use super::steps::Unbounded;
+use super::{ApplyError, ChangeSet, Conflict, MergeOptions, TooManySteps, apply, symmetric};
 use crate::edit::Editor;
 use crate::path::Path;
 use crate::snapshot::Snapshot;
 
-/// Why a merge failed: our rebased changes could not be applied, for want of room.
-pub type MergeError = ApplyError;
+/// Why a merge failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeError {
+    /// Our rebased changes could not be applied, for want of room.
+    NotApplied(ApplyError),
+    /// What differs takes more steps than [it may](MergeOptions::steps_max).
+    TooManySteps(TooManySteps),
+}
+
+impl From<ApplyError> for MergeError {
+    fn from(error: ApplyError) -> MergeError {
+        MergeError::NotApplied(error)
+    }
+}
+
+impl From<TooManySteps> for MergeError {
+    fn from(error: TooManySteps) -> MergeError {
+        MergeError::TooManySteps(error)
+    }
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MergeError::NotApplied(error) => error.fmt(f),
+            MergeError::TooManySteps(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for MergeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            MergeError::NotApplied(error) => error.source(),
+            MergeError::TooManySteps(_) => None,
+        }
+    }
+}
 
 /// Two versions in one.
 ///
@@ -53,7 +92,7 @@ pub struct Merged {
 /// say, and told.
 ///
 /// # Errors
-/// When there is no room for the result.
+/// When there is no room for the result, or it takes more steps than `options` allow.
 ///
 /// ```
 /// use jungle_tree::{Arena, MergeOptions, Tree, merge};
@@ -94,7 +133,7 @@ pub fn merge(
 /// In conflicts nodes are called by their keys in theirs.
 ///
 /// # Errors
-/// When there is no room for the result.
+/// As [`merge`].
 ///
 /// ```
 /// use jungle_tree::{Arena, MergeBase, MergeOptions, Tree, merge, merge_again};
@@ -132,9 +171,16 @@ fn merge_between(
     gave: &[Gave<'_>],
 ) -> Result<Merged, MergeError> {
     if ours.root().is_same(theirs.root()) {
-        return begun(theirs, Rebased::default());
+        return Ok(begun(theirs, Rebased::default())?);
     }
-    let (of_ours, of_theirs) = diffs_to_merge([start.ours, start.theirs], [ours, theirs]);
+    let (bases, sides) = ([start.ours, start.theirs], [ours, theirs]);
+    let (of_ours, of_theirs) = match options.steps() {
+        Some(mut steps) => diffs_to_merge(bases, sides, &mut steps)?,
+        None => {
+            let Ok(both) = diffs_to_merge(bases, sides, &mut Unbounded);
+            both
+        }
+    };
     let (rebased, places) = rebase_told(start, &of_ours, (&of_theirs, theirs), options, gave);
     if options.is_symmetric() && start.renumbered.is_empty() {
         let sides = [(ours, &*of_ours), (theirs, &*of_theirs)];
@@ -152,7 +198,7 @@ fn merge_between(
 }
 
 /// Applies what became of our changes to theirs.
-pub(super) fn begun(theirs: &Snapshot, rebased: Rebased) -> Result<Merged, MergeError> {
+pub(super) fn begun(theirs: &Snapshot, rebased: Rebased) -> Result<Merged, ApplyError> {
     let mut editor = Editor::new(theirs.clone());
     apply(&mut editor, &rebased.changes)?;
     let Rebased { changes, conflicts, renamed, renumbering } = rebased;

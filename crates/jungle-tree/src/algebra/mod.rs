@@ -1,7 +1,8 @@
 //! The edit algebra: what happened between two versions, as a list that can be kept, sent, applied
 //! elsewhere, rebased over what others did, and merged.
 //!
-//! - [`diff`] says what differs, in time proportional to what differs.
+//! - [`diff`] says what differs, in time proportional to what differs; [`diff_within`] gives up
+//!   where that is too much.
 //! - [`apply`] does it again.
 //! - [`rebase`] rewrites our changes so that they can be applied after theirs, and says where the
 //!   two contradict each other.
@@ -22,18 +23,20 @@ mod ours;
 mod rebase;
 mod settle;
 mod stands;
+mod steps;
 mod symmetric;
 
 pub use apply::{ApplyError, apply, copy_subtree};
 pub use change::{Change, ChangeSet, Subtree};
 pub use conflict::{Conflict, ConflictKind};
-pub use diff::{diff, diff_at};
+pub use diff::{DiffError, diff, diff_at, diff_within, differs_within};
 pub use given::{keys_to_skip, skip_positions};
 pub use merge::{MergeError, Merged, merge, merge_again};
 pub use numbers::{MergeBase, Renumbered, Renumbering};
 pub use options::{MergeOptions, Resolution, Rule, RuleFunction};
 pub use rebase::{Rebased, rebase, rebase_onto, rebase_over};
 pub use stands::stands;
+pub use steps::{Steps, TooManySteps};
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::merge::MergeError;
+use super::ApplyError;
 use crate::edit::{EditError, Editor};
 use crate::key::Key;
 use crate::node::Node;
@@ -106,7 +106,7 @@ impl MergeBase {
     /// assert_eq!(second.attribute("n"), Some(7.into()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of_ours(base: &Snapshot, renumbered: &[Renumbered]) -> Result<MergeBase, MergeError> {
+    pub fn of_ours(base: &Snapshot, renumbered: &[Renumbered]) -> Result<MergeBase, ApplyError> {
         let Numbered { version, forth, .. } = number(base, renumbered)?;
         let (ours, theirs) = (base.clone(), version);
         Ok(MergeBase { ours, theirs, renumbered: forth, is_origin: false })
@@ -128,7 +128,7 @@ impl MergeBase {
     /// assert!(base.theirs().root().child(0).is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of_theirs(base: &Snapshot, renumbered: &[Renumbered]) -> Result<MergeBase, MergeError> {
+    pub fn of_theirs(base: &Snapshot, renumbered: &[Renumbered]) -> Result<MergeBase, ApplyError> {
         let Numbered { version, back, .. } = number(base, renumbered)?;
         let (ours, theirs) = (version, base.clone());
         Ok(MergeBase { ours, theirs, renumbered: back, is_origin: false })
@@ -224,7 +224,7 @@ struct Numbered {
     back: Vec<Renumbered>,
 }
 
-fn number(base: &Snapshot, told: &[Renumbered]) -> Result<Numbered, MergeError> {
+fn number(base: &Snapshot, told: &[Renumbered]) -> Result<Numbered, ApplyError> {
     let forth = distinct(base.root(), told);
     let mut back = turned(&forth);
     if forth.is_empty() {

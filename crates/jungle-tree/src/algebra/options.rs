@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::Steps;
 use crate::planted::{Bug, is_awake};
 use crate::value::Value;
 
@@ -127,6 +128,7 @@ pub struct MergeOptions {
     resolution: Resolution,
     rules: BTreeMap<Box<str>, Rule>,
     says_again: bool,
+    steps_max: Option<u64>,
 }
 
 impl MergeOptions {
@@ -165,6 +167,33 @@ impl MergeOptions {
     pub fn says_again(mut self) -> MergeOptions {
         self.says_again = true;
         self
+    }
+
+    /// Has a merge of versions that anybody may have made given up where it takes more
+    /// [`Steps`] to find what differs on both sides; what is done with that takes as much as there
+    /// is of it. A rebase is given what differs, so it does not look at this.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, MergeError, MergeOptions, Tree, merge};
+    /// let mut theirs = Tree::new(&Arena::new()?);
+    /// let base = theirs.snapshot();
+    /// let mut ours = Tree::from_snapshot(&base);
+    /// (0..100).try_for_each(|_| ours.add_child(&[]).map(drop))?;
+    /// theirs.add_child(&[])?;
+    /// let (ours, theirs) = (ours.snapshot(), theirs.snapshot());
+    /// let merged = |steps| merge(&base, &ours, &theirs, &MergeOptions::new().steps_max(steps));
+    /// assert!(merged(1_000).is_ok());
+    /// assert!(matches!(merged(100), Err(MergeError::TooManySteps(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn steps_max(mut self, steps_max: u64) -> MergeOptions {
+        self.steps_max = Some(steps_max);
+        self
+    }
+
+    pub(super) fn steps(&self) -> Option<Steps> {
+        self.steps_max.map(Steps::new)
     }
 
     /// Is this said of an attribute by ours, although it is so?

@@ -9,10 +9,11 @@
 use std::cmp::Ordering;
 
 use super::diff::diffs_to_merge;
-use super::merge::{MergeError, Merged, begun};
+use super::merge::{Merged, begun};
 use super::numbers::Start;
 use super::rebase::{Rebased, rebase_told};
-use super::{Change, Conflict, ConflictKind, MergeOptions, diff};
+use super::steps::Unbounded;
+use super::{ApplyError, Change, Conflict, ConflictKind, MergeOptions, diff};
 use crate::key::Key;
 use crate::snapshot::Snapshot;
 use crate::tree::Tree;
@@ -25,13 +26,15 @@ pub(super) fn mirrored(
     [ours, theirs]: [(&Snapshot, &[Change]); 2],
     direct: &Rebased,
     options: &MergeOptions,
-) -> Result<Option<Merged>, MergeError> {
+) -> Result<Option<Merged>, ApplyError> {
     let both_moved = [ours, theirs].iter().all(|(_, changes)| moves(changes).next().is_some());
     // Without conflicts all of both is there.
     if direct.conflicts.is_empty() || !both_moved || gives_positions(direct, [ours.1, theirs.1]) {
         return Ok(None);
     }
-    let (of_theirs, of_ours) = diffs_to_merge([start.theirs, start.ours], [theirs.0, ours.0]);
+    // As much as was counted before.
+    let bases = [start.theirs, start.ours];
+    let Ok((of_theirs, of_ours)) = diffs_to_merge(bases, [theirs.0, ours.0], &mut Unbounded);
     let mirrored = options.mirrored();
     let (rebased, _) = rebase_told(start, &of_theirs, (&of_ours, ours.0), &mirrored, &[]);
     let fewer = rebased.conflicts.len().cmp(&direct.conflicts.len());
@@ -48,7 +51,7 @@ pub(super) fn mirrored(
 }
 
 /// What a version becomes.
-fn done(version: &Snapshot, rebased: Rebased) -> Result<Snapshot, MergeError> {
+fn done(version: &Snapshot, rebased: Rebased) -> Result<Snapshot, ApplyError> {
     let mut tree = Tree::from_snapshot(version);
     tree.publish(begun(version, rebased)?.editor);
     Ok(tree.snapshot())

@@ -10,6 +10,7 @@ mod deep;
 mod marks;
 mod moves;
 mod numbers;
+mod steps;
 mod table;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];

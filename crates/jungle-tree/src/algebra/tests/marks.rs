@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use jungle_testkit::{Rng, for_each_seed};
 
 use super::super::diff::diffs_to_merge;
+use super::super::steps::Unbounded;
 use super::*;
 use crate::{Editor, Key, Node, Path, Snapshot, Tree, Value, ValueRef};
 
@@ -378,7 +379,8 @@ fn what_is_not_there_is_named_by_a_conflict() {
             check(&my_record, &their_record);
             check(&my_record, &theirs);
             check(&ours, &theirs);
-            let (ours, theirs) = diffs_to_merge([&base; 2], [&mine.version, &others.version]);
+            let sides = [&mine.version, &others.version];
+            let Ok((ours, theirs)) = diffs_to_merge([&base; 2], sides, &mut Unbounded);
             check(&ours, &theirs);
         }
     });
