@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeBounds};
 
 use jungle_db::{ArchiveError, Revision, RevisionInfo, TreeHandle};
 use jungle_json::{Member, value_at};
-use jungle_tree::{Path, Snapshot, Tree, diff_at};
+use jungle_tree::{DiffError, Path, Snapshot, Steps, TooManySteps, Tree, differs_within};
 
 use crate::revision::{FindError, Found, missing};
 
@@ -128,14 +128,38 @@ impl Doing {
     /// Did it change what is at a path or below?
     #[must_use]
     pub fn did_change(&self, below: &Path) -> bool {
+        // Who could count so far would have found it.
+        self.did_change_within(below, &mut Steps::new(u64::MAX)).unwrap_or(true)
+    }
+
+    /// As [`did_change`](Doing::did_change), where anybody may have made what it did.
+    ///
+    /// # Errors
+    /// When it takes more steps than there are.
+    ///
+    /// ```
+    /// use jungle_db::Jungle;
+    /// use jungle_tree::{Path, Steps};
+    /// use jungle_words::Doing;
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let titled = tree.update(|tx| tx.put_attribute(&[], "title", "Hello"))?;
+    /// let doing = Doing::of(&tree, titled.revision)?;
+    /// assert_eq!(doing.did_change_within(&Path::root(), &mut Steps::new(10)), Ok(true));
+    /// assert!(doing.did_change_within(&Path::root(), &mut Steps::new(0)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn did_change_within(&self, below: &Path, steps: &mut Steps) -> Result<bool, TooManySteps> {
         let Doing { before, after } = self;
         match (value_at(before.root(), below), value_at(after.root(), below)) {
-            (None, None) => false,
-            (Some(Member::Value(before)), Some(Member::Value(after))) => before != after,
+            (None, None) => Ok(false),
+            (Some(Member::Value(before)), Some(Member::Value(after))) => Ok(before != after),
             (Some(Member::Node(_)), Some(Member::Node(_))) => {
-                diff_at(before, after, below).is_ok_and(|changes| !changes.is_empty())
+                match differs_within(before, after, below, steps) {
+                    Err(DiffError::TooManySteps(error)) => Err(error),
+                    differs => Ok(differs.unwrap_or_default()),
+                }
             }
-            _ => true,
+            _ => Ok(true),
         }
     }
 }
