@@ -8,6 +8,9 @@ use super::Failure;
 /// Messages on a page, as on ours.
 pub const PAGE: usize = 50;
 
+/// Characters that the field of a message takes, as ours does unless somebody sets another limit.
+const CHARACTERS_MAX: usize = 16_000;
+
 /// A message: when it was posted, in milliseconds, by whom, and what it says.
 pub type Row = (i64, String, String);
 
@@ -21,6 +24,7 @@ struct Page<'a> {
     watch: String,
     total: usize,
     messages: Vec<Message<'a>>,
+    characters_max: usize,
     newer: Option<String>,
     older: Option<String>,
 }
@@ -61,6 +65,7 @@ pub fn page(board: &str, rows: &[Row]) -> Result<String, Failure> {
         watch: format!("/api/v1/trees/{board}/watch?after=0"),
         total: shown.len(),
         messages: messages.collect::<Result<_, Failure>>()?,
+        characters_max: CHARACTERS_MAX,
         newer: None,
         older,
     };

@@ -29,6 +29,7 @@ mod matrix;
 mod merging;
 mod nodes;
 mod outbox;
+mod peers_page;
 mod people;
 mod repeated;
 mod several;
