@@ -71,6 +71,13 @@ pub(crate) struct App {
     pub(crate) stopping: Stopping,
 }
 
+impl App {
+    /// How many steps a request may take to compare what it asks for.
+    pub(crate) fn steps_max(&self) -> u64 {
+        self.options.limits.compare_steps_max as u64
+    }
+}
+
 /// Tells all who wait for it that the server stops: streams end then.
 #[derive(Clone)]
 pub(crate) struct Stopping(watch::Receiver<bool>);

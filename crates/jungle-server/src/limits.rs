@@ -58,6 +58,10 @@ pub struct Limits {
     pub long_reads_max: usize,
     /// How long they wait there, before they are refused; 10 s.
     pub line_time: Duration,
+    /// Steps of a diff, of a merge, or of a page of the revisions that changed something: a step is
+    /// a node or an attribute that is looked at because it may differ, or a key in the path of what
+    /// does; 20,000,000, which take some seconds and a gigabyte.
+    pub compare_steps_max: usize,
     /// Exports, values above 1 MiB too, and imports at a time, a quarter of them for each user,
     /// token or address that is not this machine's; 8.
     pub documents_max: usize,
@@ -84,6 +88,7 @@ impl Default for Limits {
             watchers_max: 2048,
             commits_max: 32,
             long_reads_max: 8,
+            compare_steps_max: 20_000_000,
             line_time: Duration::from_secs(10),
             documents_max: 8,
             stop_time: Duration::from_secs(10),
@@ -134,7 +139,7 @@ const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 
 impl Limits {
     /// Their names, and what there must be of each to serve anybody.
-    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 19] {
+    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 20] {
         use Part::{Bytes, Count, Rate, Seconds};
         [
             ("body-bytes", 1, Count(&mut self.body_bytes_max)),
@@ -154,6 +159,7 @@ impl Limits {
             ("watchers", 0, Count(&mut self.watchers_max)),
             ("commits", 1, Count(&mut self.commits_max)),
             ("long-reads", 1, Count(&mut self.long_reads_max)),
+            ("compare-steps", 1, Count(&mut self.compare_steps_max)),
             ("line-seconds", 0, Seconds(&mut self.line_time)),
             ("documents", 0, Count(&mut self.documents_max)),
             ("stop-seconds", 0, Seconds(&mut self.stop_time)),

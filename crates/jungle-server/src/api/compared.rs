@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jungle::{Change, Key, KeyRef, Path, Subtree, TreeSnapshot};
 
+use crate::problem::Problem;
+
 /// Diffs that are kept; of more, the one that was asked for longest ago is forgotten.
 const DIFFS_MAX: usize = 64;
 
@@ -53,12 +55,12 @@ impl Compared {
         &self,
         of: Of,
         limit: usize,
-        work_out: impl FnOnce() -> Vec<Change>,
-    ) -> Arc<[Row]> {
+        work_out: impl FnOnce() -> Result<Vec<Change>, Problem>,
+    ) -> Result<Arc<[Row]>, Problem> {
         if let Some(rows) = self.lock().find(&of) {
-            return rows;
+            return Ok(rows);
         }
-        let rows: Arc<[Row]> = work_out().into_iter().map(Row::from).collect();
+        let rows: Arc<[Row]> = work_out()?.into_iter().map(Row::from).collect();
         // Nobody comes back for what fits on one page.
         if rows.len() > limit {
             let held = rows.iter().map(Row::bytes).sum::<usize>();
@@ -67,7 +69,7 @@ impl Compared {
             // It takes long to drop them: others need not wait for that.
             drop(forgotten);
         }
-        rows
+        Ok(rows)
     }
 }
 
@@ -171,8 +173,9 @@ mod tests {
         let mut is_new = false;
         let rows = compared.rows(of, limit, || {
             is_new = true;
-            vec![Change::ChildRemoved { path: Path::from(["x".repeat(bytes)]) }]
+            Ok(vec![Change::ChildRemoved { path: Path::from(["x".repeat(bytes)]) }])
         });
+        let rows = rows.unwrap();
         assert_eq!(rows.len(), 1);
         let kept = compared.lock();
         let held: usize = kept.diffs.iter().map(|diff| diff.bytes).sum();
@@ -217,7 +220,8 @@ mod tests {
         let rows = |is_whole, paths: &[&str]| {
             let of = Of { from: 1, to: 2, path: Path::from(["a"]), is_whole };
             let paths = paths.iter().map(|path| path.parse().unwrap());
-            compared.rows(of, 0, || paths.map(|path| Change::ChildAdded { path }).collect()).len()
+            let changes = paths.map(|path| Change::ChildAdded { path }).collect();
+            compared.rows(of, 0, || Ok(changes)).unwrap().len()
         };
         assert_eq!(rows(true, &["/a/b", "/a/c"]), 2);
         assert_eq!(rows(false, &["/a/b"]), 1);

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
-use jungle::{Change, Path, Snapshot, Subtree, TreeSnapshot};
+use jungle::{Change, DiffError, Path, Snapshot, Steps, Subtree, TreeSnapshot, diff_within};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
@@ -66,7 +66,7 @@ pub(crate) async fn diff(
         if after.is_some() || query.text("limit")?.is_some() {
             return Err(Problem::bad("after and limit are for changes, and a document is whole"));
         }
-        return differences::tell(&app, Wanted { from, to, path, view });
+        return differences::tell(&app, Wanted { from, to, path, view }).await;
     }
     let after = after.unwrap_or(0);
     let from = from.ok_or_else(|| {
@@ -78,7 +78,9 @@ pub(crate) async fn diff(
         let (from, to) = (&from, &to.snapshot);
         let (path, is_whole) = (&path, view.is_whole());
         let of = Of { from: from.version(), to: to.version(), path: path.clone(), is_whole };
-        let rows = visitor.compared.rows(of, limit, || changes(from, to, path, is_whole));
+        let mut steps = Steps::new(visitor.steps_max());
+        let work_out = || changes(from, to, path, is_whole, &mut steps);
+        let rows = visitor.compared.rows(of, limit, work_out)?;
         let begin = after.min(rows.len());
         let end = begin.saturating_add(limit).min(rows.len());
         let page = Page {
@@ -89,7 +91,7 @@ pub(crate) async fn diff(
             changes: Told { rows: &rows[begin..end], from, to, view: &view },
             next: (end < rows.len()).then_some(end),
         };
-        Ok(serde_json::to_vec(&page).expect("plain data"))
+        Ok::<_, Problem>(serde_json::to_vec(&page).expect("plain data"))
     };
     Ok(etag::told_text(&headers, app.in_line(page).await?))
 }
@@ -101,17 +103,19 @@ pub(super) fn changes(
     to: &TreeSnapshot,
     path: &Path,
     is_whole: bool,
-) -> Vec<Change> {
+    steps: &mut Steps,
+) -> Result<Vec<Change>, Problem> {
     if is_whole {
-        let changes = jungle::diff(from, to).into_iter();
-        return changes.filter(|change| change.concerns(path)).collect();
+        let changes = diff_within(from, to, &[], steps)?.into_iter();
+        return Ok(changes.filter(|change| change.concerns(path)).collect());
     }
-    if let Ok(changes) = jungle::diff_at(from, to, path) {
-        return changes.into_iter().collect();
+    match diff_within(from, to, path, steps) {
+        Err(DiffError::NoSuchNode(_)) => {}
+        changes => return Ok(changes?.into_iter().collect()),
     }
     // It is not there on both sides.
     let was = from.root().at(path).map(|_| Change::ChildRemoved { path: path.clone() });
     let is = Subtree::new(to, path);
     let is = is.map(|subtree| Change::SubtreeSet { path: path.clone(), subtree });
-    was.into_iter().chain(is).collect()
+    Ok(was.into_iter().chain(is).collect())
 }

@@ -1,18 +1,21 @@
 //! What differs between two versions as documents: a line of JSON for each difference.
 
+use std::error::Error;
 use std::io::Write;
 
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use jungle::json::value_at;
-use jungle::{ArchiveError, ChangeSet, Path, Snapshot, Tree, TreeSnapshot};
+use jungle::{ChangeSet, Path, Snapshot, Steps, Tree, TreeSnapshot, diff_within};
 use jungle_words::differences::{Difference, What, differences_by, write_json};
 use jungle_words::{Found, Info, Tags};
 use serde::Serialize;
 
 use super::diff::changes;
-use super::document::sent;
+use super::document::{place, sent_in};
 use crate::access::{View, Visitor};
+use crate::app::aside;
+use crate::body::Outgoing;
 use crate::problem::Problem;
 
 /// The first line.
@@ -36,49 +39,73 @@ pub(super) struct Wanted {
     pub(super) view: View,
 }
 
-/// Differences take as much as what differs: they are sent as documents are.
-pub(super) fn tell(app: &Visitor, wanted: Wanted) -> Result<Response, Problem> {
-    let mut info = Tags::of(&wanted.to.tree).info(&wanted.to.info()?);
-    let body = sent(app, move |out| {
+/// Differences take as much as what differs: they are sent as documents are. What they follow from
+/// is compared before the head is sent: that this takes too much can be told then.
+pub(super) async fn tell(app: &Visitor, wanted: Wanted) -> Result<Response, Problem> {
+    let info = Tags::of(&wanted.to.tree).info(&wanted.to.info()?);
+    let (place, steps) = (place(app)?, Steps::new(app.steps_max()));
+    let compared = aside(move || Ok((place, Between::of(wanted, info, steps)?)));
+    let (place, compared) = compared.await?;
+    let body = sent_in(place, app, move |out| compared.write(out));
+    let head = [(CONTENT_TYPE, "application/x-ndjson"), (CONTENT_DISPOSITION, "attachment")];
+    Ok((head, body).into_response())
+}
+
+/// Two versions, and what happened between them.
+struct Between {
+    info: Info,
+    from: Option<u64>,
+    before: TreeSnapshot,
+    to: Found,
+    path: Path,
+    view: View,
+    changes: ChangeSet,
+}
+
+impl Between {
+    fn of(wanted: Wanted, mut info: Info, mut steps: Steps) -> Result<Between, Problem> {
         let Wanted { from, to, path, view } = wanted;
-        if !concerns(&to, &path, &view)? {
+        if !concerns(&to, &path, &view, &mut steps)? {
             (info.author, info.message) = (None, None);
         }
-        let to: &TreeSnapshot = &to.snapshot;
-        let bare;
-        let before: &TreeSnapshot = match &from {
-            Some(from) => from,
-            None => {
-                bare = Tree::new(&to.arena()).snapshot();
-                &bare
-            }
+        let before = match &from {
+            Some(from) => (**from).clone(),
+            None => Tree::new(&to.snapshot.arena()).snapshot(),
         };
-        let differences = found(before, to, &path, &view);
-        let from = from.as_ref().map(|from| from.revision().number());
+        let is_there = |version: &TreeSnapshot| value_at(version.root(), &path).is_some();
+        let changes = match is_there(&before) || is_there(&to.snapshot) {
+            true => known(&before, &to.snapshot, &path, &view, &mut steps)?,
+            false => ChangeSet::new(),
+        };
+        let from = from.map(|from| from.revision().number());
+        Ok(Between { info, from, before, to, path, view, changes })
+    }
+
+    fn write(self, out: &mut Outgoing) -> Result<(), Box<dyn Error>> {
+        let Between { info, from, before, to, path, view, changes } = self;
+        let differences = found(changes, &before, &to.snapshot, &path, &view);
         serde_json::to_writer(&mut *out, &Head { info, from, exists: differences.is_some() })?;
         for difference in differences.iter().flatten() {
             out.write_all(b"\n")?;
             write_json(out, difference)?;
         }
         Ok(out.write_all(b"\n")?)
-    })?;
-    let head = [(CONTENT_TYPE, "application/x-ndjson"), (CONTENT_DISPOSITION, "attachment")];
-    Ok((head, body).into_response())
+    }
 }
 
 /// May be told who made a revision, and why? Whoever may not read the rest is told that of those
 /// that did something there, as who watches is.
-fn concerns(to: &Found, path: &Path, view: &View) -> Result<bool, ArchiveError> {
+fn concerns(to: &Found, path: &Path, view: &View, steps: &mut Steps) -> Result<bool, Problem> {
     if view.is_whole() {
         return Ok(true);
     }
-    let before = to.before()?;
-    let did = before.map(|before| known(&before.snapshot, &to.snapshot, path, view));
-    Ok(did.is_some_and(|changes| !changes.is_empty()))
+    let Some(before) = to.before()? else { return Ok(false) };
+    Ok(!known(&before.snapshot, &to.snapshot, path, view, steps)?.is_empty())
 }
 
 /// What differs at the path and below; nothing if neither has something there.
 fn found<'a>(
+    changes: ChangeSet,
     before: &'a TreeSnapshot,
     after: &'a TreeSnapshot,
     path: &Path,
@@ -91,18 +118,24 @@ fn found<'a>(
         [true, false] if is_top => What::Removed(value_at(before.root(), path)?),
         [false, true] if is_top => What::Added(value_at(after.root(), path)?),
         [false, false] if is_top => return None,
-        _ => return differences_by(|| known(before, after, path, view), before, after, path),
+        _ => return differences_by(|| changes, before, after, path),
     };
     Some(vec![Difference { path: path.clone(), what }])
 }
 
 /// The changes by which it is known what was moved: whoever may not read the rest is told of those
 /// in the node at the path, or in the one that it is an attribute of.
-fn known(from: &TreeSnapshot, to: &TreeSnapshot, path: &Path, view: &View) -> ChangeSet {
+fn known(
+    from: &TreeSnapshot,
+    to: &TreeSnapshot,
+    path: &Path,
+    view: &View,
+    steps: &mut Steps,
+) -> Result<ChangeSet, Problem> {
     if view.is_whole() {
-        return jungle::diff(from, to);
+        return Ok(diff_within(from, to, &[], steps)?);
     }
     let is_node = [from, to].iter().any(|version| version.root().at(path).is_ok());
     let around = path.parent().filter(|parent| !is_node && view.reads(parent));
-    changes(from, to, around.as_ref().unwrap_or(path), false).into()
+    Ok(changes(from, to, around.as_ref().unwrap_or(path), false, steps)?.into())
 }

@@ -92,7 +92,7 @@ pub(super) fn sent(
 }
 
 /// The same, in a place that is taken.
-fn sent_in(
+pub(super) fn sent_in(
     place: Place<Whose>,
     app: &Visitor,
     write: impl FnOnce(&mut Outgoing) -> Result<(), Box<dyn Error>> + Send + 'static,
@@ -117,7 +117,7 @@ fn sent_in(
 }
 
 /// Exports and imports take a thread each for as long as the client likes.
-fn place(app: &Visitor) -> Result<Place<Whose>, Problem> {
+pub(super) fn place(app: &Visitor) -> Result<Place<Whose>, Problem> {
     share(&app.documents, app.whose(), "exports and imports")
 }
 

@@ -74,9 +74,10 @@ pub(crate) async fn preview(
         into = into.on_branch(branch)?;
     }
     let counters = query.text("counters")?.map_or_else(|| Ok(Vec::new()), listed)?;
+    let options = counting(&counters, app.steps_max());
     let (revision, answer) = app
         .in_line(move || {
-            let merge = into.merge(&from, &counting(&counters))?;
+            let merge = into.merge(&from, &options)?;
             Ok((merge.theirs().revision(), previewed(&merge, &from, into.branch_name())))
         })
         .await?;
@@ -89,8 +90,8 @@ fn listed(text: &str) -> Result<Vec<String>, Problem> {
         .map_err(|error| Problem::bad(format_args!("counters is no JSON array of names: {error}")))
 }
 
-fn counting(counters: &[String]) -> MergeOptions {
-    let options = MergeOptions::new();
+fn counting(counters: &[String], steps_max: u64) -> MergeOptions {
+    let options = MergeOptions::new().steps_max(steps_max);
     counters.iter().fold(options, |options, key| options.rule(key, Rule::Counter))
 }
 
@@ -132,44 +133,51 @@ pub(crate) async fn merge(
     }
     let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
     let visitor = app.clone();
+    let merging = merging(&wanted, app.steps_max());
     let answer = app.in_line(move || {
         once(&visitor, &[&into], keyed, CommitOptions::from(&meta), |options| {
-            do_it(&into, &wanted, expected, &options.meta)
+            do_it(&into, &wanted, &merging, expected, &options.meta)
         })
     });
     let answer = answer.await?;
     Ok(app.mark.show(answer.revision, written(answer.body)))
 }
 
+/// How conflicts are resolved that are not settled one by one.
+fn merging(wanted: &Wanted, steps_max: u64) -> MergeOptions {
+    let prevails = match wanted.prevails {
+        Some(Side::Ours) => Resolution::Ours,
+        _ => Resolution::Theirs,
+    };
+    counting(&wanted.counters, steps_max).resolution(prevails)
+}
+
 fn do_it(
     into: &TreeHandle,
     wanted: &Wanted,
+    merging: &MergeOptions,
     expected: Option<Expected>,
     meta: &CommitMeta,
 ) -> Result<Answer, Problem> {
     // Others merged or edited the same meanwhile: worked out anew, nothing may be in its way.
     for _ in 1..ROUNDS {
-        match attempt(into, wanted, expected, meta)? {
+        match attempt(into, wanted, merging, expected, meta)? {
             Err(CommitError::Conflict(_)) => {}
             done => return Ok(done?),
         }
     }
-    Ok(attempt(into, wanted, expected, meta)??)
+    Ok(attempt(into, wanted, merging, expected, meta)??)
 }
 
 fn attempt(
     into: &TreeHandle,
     wanted: &Wanted,
+    merging: &MergeOptions,
     expected: Option<Expected>,
     meta: &CommitMeta,
 ) -> Result<Result<Answer, CommitError>, Problem> {
-    let prevails = match wanted.prevails {
-        Some(Side::Ours) => Resolution::Ours,
-        _ => Resolution::Theirs,
-    };
-    let options = counting(&wanted.counters).resolution(prevails);
     // Both branches are looked at once: a conflict that nobody was told of is never settled.
-    let merge = into.merge(&wanted.from, &options)?;
+    let merge = into.merge(&wanted.from, merging)?;
     let (before, ours) = (merge.theirs().revision(), merge.ours().clone());
     check(expected, before)?;
     check_from(wanted, ours.revision())?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
-use jungle::{ArchiveError, Path, Revision, RevisionInfo, TreeHandle};
+use jungle::{ArchiveError, Path, Revision, RevisionInfo, Steps, TreeHandle};
 use jungle_words::{Doing, Info, Line, Tags};
 use serde::Serialize;
 
@@ -39,7 +39,10 @@ pub(crate) async fn list(
     };
     let below = query.long_text("path").map(|_| query.path()).transpose()?;
     let page = match below {
-        Some(below) => app.in_line(move || changed(&tree, &below, &asked)).await?,
+        Some(below) => {
+            let steps = Steps::new(app.steps_max());
+            app.in_line(move || changed(&tree, &below, &asked, steps)).await?
+        }
         None => all(&tree, &asked)?,
     };
     Ok(etag::told(&headers, &page))
@@ -80,9 +83,14 @@ fn all(tree: &TreeHandle, asked: &Asked) -> Result<Page, Problem> {
 }
 
 /// Those that changed something at a path or below; behind the one with which the branch begins,
-/// those of the branch that it was made from. Only so many are looked at, so a page may have fewer
-/// than it has room for, or none, and not be the last.
-fn changed(tree: &TreeHandle, below: &Path, asked: &Asked) -> Result<Page, Problem> {
+/// those of the branch that it was made from. Only so many are looked at, for so many steps, so a
+/// page may have fewer than it has room for, or none, and not be the last.
+fn changed(
+    tree: &TreeHandle,
+    below: &Path,
+    asked: &Asked,
+    mut steps: Steps,
+) -> Result<Page, Problem> {
     let tags = Tags::of(tree);
     let line = Line::back_from(tree, tree.snapshot().revision())?;
     let mut past = line.revisions(asked.range());
@@ -96,10 +104,14 @@ fn changed(tree: &TreeHandle, below: &Path, asked: &Asked) -> Result<Page, Probl
         if page.revisions.len() == asked.limit {
             break;
         }
-        page.next = Some(info.revision.number());
-        if Doing::of(tree, info.revision)?.did_change(below) {
-            page.revisions.push(tags.info(&info));
+        match Doing::of(tree, info.revision)?.did_change_within(below, &mut steps) {
+            // The next page begins with this one, and with all steps.
+            Err(_) if page.next.is_some() => break,
+            Err(error) => return Err(error.into()),
+            Ok(true) => page.revisions.push(tags.info(&info)),
+            Ok(false) => {}
         }
+        page.next = Some(info.revision.number());
     }
     Ok(page)
 }

@@ -3,10 +3,10 @@
 use axum::http::StatusCode;
 use jungle::json::ImportError;
 use jungle::{
-    BackupError, BranchError, CommitError, CreateTreeError, DeleteTreeError, EditError, IndexError,
-    MergeBranchError, NoSuchBranch, NoSuchNode, NoSuchRevision, NoSuchTree, NotWritten,
-    ParsePathError, RenameTreeError, RetentionError, RevertError, SetRootError, UpdateError,
-    WatchError,
+    BackupError, BranchError, CommitError, CreateTreeError, DeleteTreeError, DiffError, EditError,
+    IndexError, MergeBranchError, NoSuchBranch, NoSuchNode, NoSuchRevision, NoSuchTree, NotWritten,
+    ParsePathError, RenameTreeError, RetentionError, RevertError, SetRootError, TooManySteps,
+    UpdateError, WatchError,
 };
 use jungle_cluster::{LocalError, LocalUpdateError};
 use jungle_formats::WriteError;
@@ -67,6 +67,7 @@ kinds! {
     Misdirected "misdirected" MISDIRECTED_REQUEST "This server has not that name",
     Elsewhere "elsewhere" MISDIRECTED_REQUEST "Servers of another cluster have this tree",
     OtherRequest "other-request" UNPROCESSABLE_ENTITY "Another request had this key",
+    TooMuch "too-much" UNPROCESSABLE_ENTITY "It takes more steps than this server does",
     TooMany "too-many" TOO_MANY_REQUESTS "Too many requests",
     Failed "failed" INTERNAL_SERVER_ERROR "The server failed",
     Stopped "stopped" SERVICE_UNAVAILABLE "Nothing is written at the moment",
@@ -264,10 +265,28 @@ impl From<BranchError> for Problem {
     }
 }
 
+impl From<TooManySteps> for Problem {
+    fn from(error: TooManySteps) -> Problem {
+        let hint = "compare what differs less, or have the server do more: --limit compare-steps";
+        Problem::new(Kind::TooMuch, error).hint(hint)
+    }
+}
+
+impl From<DiffError> for Problem {
+    fn from(error: DiffError) -> Problem {
+        match error {
+            DiffError::NoSuchNode(error) => error.into(),
+            DiffError::TooManySteps(error) => error.into(),
+            error => Problem::new(Kind::Failed, error),
+        }
+    }
+}
+
 impl From<MergeBranchError> for Problem {
     fn from(error: MergeBranchError) -> Problem {
         match error {
             MergeBranchError::NoSuchBranch(error) => error.into(),
+            MergeBranchError::TooManySteps(error) => error.into(),
             MergeBranchError::NoRoom(error) => Problem::new(Kind::NoRoom, error),
             error @ MergeBranchError::Renumbered { .. } => {
                 Problem::new(Kind::Conflict, error).hint("a new branch begins without them")

@@ -73,6 +73,62 @@ fn revisions_that_changed_something_at_a_path_come_in_pages_from_both_ends() {
     assert_eq!(served.get("/api/v1/trees/t/revisions?path=n").problem(), "bad-request");
 }
 
+/// A server that compares for so many steps.
+fn comparing(steps: usize) -> Served {
+    let few = limits(|limits| limits.compare_steps_max = steps);
+    Served::with(|options| options.limits = few).tree("t")
+}
+
+#[test]
+fn what_takes_too_many_steps_to_compare_is_refused_and_changes_nothing() {
+    let served = comparing(100);
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    let draft = tree.branch("draft", tree.snapshot().revision()).unwrap();
+    draft.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
+    let before = tree.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap().revision;
+    for much in [
+        "diff?from=main&to=draft",
+        "diff?from=main&to=draft&form=document",
+        "diff?from=main&to=draft&path=/7",
+        "merges?from=draft",
+    ] {
+        let refused = served.get(&format!("/api/v1/trees/t/{much}"));
+        let told = (refused.status.as_u16(), refused.problem());
+        assert_eq!(told, (422, "too-much".to_owned()), "{much}: {}", refused.text);
+        assert!(refused.text.contains("more than 100 steps"), "{much}: {}", refused.text);
+    }
+    let refused = served.post("/api/v1/trees/t/merges", r#"{"from":"draft"}"#);
+    assert_eq!((refused.status.as_u16(), refused.problem()), (422, "too-much".to_owned()));
+    assert_eq!(served.server.jungle().revision(), before);
+    // What differs in one place, or need not be known whole, is told as ever.
+    served.get("/api/v1/trees/t/diff").expect(200);
+    let page = served.get("/api/v1/trees/t/revisions?path=/&branch=draft").expect(200);
+    assert_eq!(page["revisions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn page_of_what_changed_something_ends_where_its_steps_do() {
+    let served = comparing(20);
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    let put = |n: i64| tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap().revision.number();
+    let mut all: Vec<u64> = (0..50).map(put).collect();
+    all.reverse();
+    let (mut told, mut after, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let path = format!("/api/v1/trees/t/revisions?path=/&limit=1000{after}");
+        let page = served.get(&path).expect(200);
+        let revisions = page["revisions"].as_array().unwrap().iter();
+        told.extend(revisions.map(|info| info["revision"].as_u64().unwrap()));
+        pages += 1;
+        if page["next"].is_null() {
+            break;
+        }
+        after = format!("&after={}", page["next"]);
+    }
+    assert_eq!(told, all);
+    assert!((4..20).contains(&pages), "{pages}");
+}
+
 #[test]
 fn what_is_many_steps_back_is_looked_for_in_line() {
     // Nobody comes to the end of the line.

@@ -124,6 +124,14 @@ pub fn diff_at(a: &Snapshot, b: &Snapshot, path: &[Key]) -> Result<ChangeSet, No
 }
 
 /// Why two versions were not compared.
+///
+/// ```
+/// use jungle_tree::{Arena, DiffError, Steps, Tree, diff_within};
+/// let version = Tree::new(&Arena::new()?).snapshot();
+/// let nowhere = diff_within(&version, &version, &[0.into()], &mut Steps::new(100));
+/// assert!(matches!(nowhere, Err(DiffError::NoSuchNode(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiffError {
@@ -162,6 +170,18 @@ impl std::error::Error for DiffError {}
 ///
 /// # Errors
 /// When there is no such node in one of them, or there are not steps enough.
+///
+/// ```
+/// use jungle_tree::{Arena, DiffError, Steps, Tree, diff_within};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let before = tree.snapshot();
+/// tree.put_attribute(&[], "title", "hello")?;
+/// let after = tree.snapshot();
+/// let changes = |steps| diff_within(&before, &after, &[], &mut Steps::new(steps));
+/// assert_eq!(changes(10)?.len(), 1);
+/// assert!(matches!(changes(1), Err(DiffError::TooManySteps(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn diff_within(
     a: &Snapshot,
     b: &Snapshot,

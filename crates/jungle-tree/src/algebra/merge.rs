@@ -13,6 +13,16 @@ use crate::path::Path;
 use crate::snapshot::Snapshot;
 
 /// Why a merge failed.
+///
+/// ```
+/// use jungle_tree::{Arena, MergeError, MergeOptions, Tree, merge};
+/// let mut tree = Tree::new(&Arena::new()?);
+/// let base = tree.snapshot();
+/// tree.add_child(&[])?;
+/// let refused = merge(&base, &tree.snapshot(), &base, &MergeOptions::new().steps_max(1));
+/// assert!(matches!(refused, Err(MergeError::TooManySteps(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeError {
     /// Our rebased changes could not be applied, for want of room.
