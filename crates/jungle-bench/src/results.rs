@@ -25,6 +25,10 @@ pub struct Row {
     pub unit: &'static str,
     /// One a round, in order.
     pub samples: Vec<f64>,
+    /// The rounds that these are of, from 0 up: with a limit of time not each of a case is measured
+    /// in every round. They are only told where they are not simply the first ones.
+    #[serde(skip_serializing_if = "are_the_first")]
+    pub rounds: Vec<usize>,
 }
 
 /// A row as it is read: whatever a file may say.
@@ -36,6 +40,7 @@ struct Told {
     threads: usize,
     unit: String,
     samples: Vec<f64>,
+    rounds: Option<Vec<usize>>,
 }
 
 impl<'de> Deserialize<'de> for Row {
@@ -49,7 +54,7 @@ impl TryFrom<Told> for Row {
 
     /// What can be derived is: the median is that of the samples, whatever the file says.
     fn try_from(told: Told) -> Result<Row, String> {
-        let Told { experiment, case: name, system, threads, unit, samples } = told;
+        let Told { experiment, case: name, system, threads, unit, samples, rounds } = told;
         let case = plan::find(&experiment, &name)
             .ok_or_else(|| format!("there is no case {experiment} {name}"))?;
         let system =
@@ -60,10 +65,32 @@ impl TryFrom<Told> for Row {
         if samples.is_empty() {
             return Err(format!("{experiment} {name} of {} has no samples", system.name()));
         }
+        let rounds = rounds.unwrap_or_else(|| (0..samples.len()).collect());
+        if rounds.len() != samples.len() || !rounds.is_sorted_by(|a, b| a < b) {
+            let whose = system.name();
+            return Err(format!("{experiment} {name} of {whose} has samples of no round"));
+        }
         let (experiment, name, unit) = (case.experiment, case.name, case.unit);
         let value = median(&samples);
-        Ok(Row { experiment, case: name, system, threads, value, unit, samples })
+        Ok(Row { experiment, case: name, system, threads, value, unit, samples, rounds })
     }
+}
+
+impl Row {
+    /// Each of ours over that of the other row of the same round: what was measured at other times
+    /// may be of a quicker or a slower machine. Empty where no round has both.
+    pub fn over(&self, other: &Row) -> Vec<f64> {
+        let ratio = |(round, sample): (&usize, &f64)| {
+            let mut others = other.rounds.iter().zip(&other.samples);
+            let (_, its) = others.find(|(its, _)| *its == round)?;
+            Some(sample / its)
+        };
+        self.rounds.iter().zip(&self.samples).filter_map(ratio).collect()
+    }
+}
+
+fn are_the_first(rounds: &[usize]) -> bool {
+    rounds.iter().copied().eq(0..rounds.len())
 }
 
 fn by_name<S: serde::Serializer>(system: &System, serializer: S) -> Result<S::Ok, S::Error> {
@@ -115,6 +142,30 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_is_of_samples_of_one_round() {
+        let row = |system: &str, samples: &[f64], rounds: &[usize]| {
+            let row = serde_json::json!({
+                "experiment": "read", "case": "count", "system": system, "threads": 1,
+                "unit": "1/s", "samples": samples, "rounds": rounds,
+            });
+            serde_json::from_value::<Row>(row)
+        };
+        let ours = row("jungle", &[8.0, 6.0, 2.0, 9.0], &[0, 1, 3, 4]).unwrap();
+        let its = row("java", &[1.0, 3.0], &[3, 4]).unwrap();
+        assert_eq!((ours.over(&its), its.over(&ours)), (vec![2.0, 3.0], vec![0.5, 1.0 / 3.0]));
+        assert!(ours.over(&row("java", &[1.0], &[2]).unwrap()).is_empty());
+        let line = serde_json::to_string(&ours).unwrap();
+        assert!(line.ends_with(r#""rounds":[0,1,3,4]}"#), "{line}");
+        assert_eq!(serde_json::from_str::<Row>(&line).unwrap(), ours);
+        let first = row("java", &[4.0, 2.0], &[0, 1]).unwrap();
+        assert_eq!(ours.over(&first), [2.0, 3.0]);
+        assert!(serde_json::to_string(&first).unwrap().ends_with(r#""samples":[4.0,2.0]}"#));
+        for wrong in [&[0][..], &[0, 1, 2], &[1, 0], &[1, 1]] {
+            assert!(row("java", &[4.0, 2.0], wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
     fn a_row_is_a_line_of_json() {
         let row = Row {
             experiment: "read",
@@ -124,6 +175,7 @@ mod tests {
             value: 1.5,
             unit: "1/s",
             samples: vec![1.0, 2.0],
+            rounds: vec![0, 1],
         };
         let line = "{\"experiment\":\"read\",\"case\":\"count\",\"system\":\"haskell-intmap\",\
             \"threads\":2,\"value\":1.5,\"unit\":\"1/s\",\"samples\":[1.0,2.0]}\n";

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::bars::Bar;
 use crate::plan::Case;
 use crate::results::{Row, find};
-use crate::stats::{median, ratios, spread};
+use crate::stats::{median, spread};
 use crate::systems::System;
 use crate::verdicts::Verdict;
 
@@ -77,12 +77,15 @@ fn times(verdict: &Verdict, what: &str, least: f64, outcome: &str) -> String {
     format!("{reached:.2} × {what} ({low:.2}–{high:.2}), ≥ {least} × {outcome}")
 }
 
-/// Ours over this row's, round by round.
+/// Ours over this row's, round by round, if it is a peer's.
 pub fn against(row: &Row, rows: &[Row]) -> String {
     let ours = find(rows, (row.experiment, row.case), System::Jungle, row.threads);
     match ours {
         Some(ours) if row.system != System::Jungle => {
-            let ratios = ratios(&ours.samples, &row.samples);
+            let ratios = ours.over(row);
+            if ratios.is_empty() {
+                return "never in one round".to_owned();
+            }
             let (low, high) = spread(&ratios);
             format!("{} ({}–{})", plain(median(&ratios)), plain(low), plain(high))
         }
@@ -142,6 +145,7 @@ mod tests {
             value: samples[1],
             unit: "1/s",
             samples: samples.to_vec(),
+            rounds: (0..samples.len()).collect(),
         };
         let rows = [row(System::Jungle, &[6e8, 7e8, 8e8]), row(System::Haskell, &[6e7, 7e7, 8e7])];
         let text = render(&cases("read").unwrap(), &rows, &verdicts::all(&rows));
@@ -150,6 +154,10 @@ mod tests {
         assert!(lines[2].contains("10.0 (10.0–10.0)"), "{text}");
         assert!(lines[2].ends_with("≥ 12 × FAIL"), "{text}");
         assert_eq!(lines[3], "0 of 1 bars passed");
+        let [ours, mut its] = rows;
+        its.rounds = vec![3, 4, 5];
+        let text = render(&cases("read").unwrap(), &[ours, its], &[]);
+        assert!(text.lines().nth(2).unwrap().ends_with("never in one round"), "{text}");
     }
 
     #[test]
@@ -162,6 +170,7 @@ mod tests {
             value: 9.0,
             unit: "x",
             samples: vec![9.0],
+            rounds: vec![0],
         }];
         let text = render(&cases("commit").unwrap(), &rows, &verdicts::all(&rows));
         assert!(text.contains("  told\n") && text.ends_with("\n0 of 0 bars passed\n"), "{text}");

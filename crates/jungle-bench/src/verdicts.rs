@@ -3,7 +3,7 @@
 use crate::bars::{Bar, RULES, Rule};
 use crate::plan;
 use crate::results::{Row, find};
-use crate::stats::{median, ratios, spread};
+use crate::stats::{median, spread};
 use crate::systems::System;
 
 /// What came out at a bar.
@@ -44,19 +44,22 @@ pub fn all(rows: &[Row]) -> Vec<Verdict> {
 
 fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
     let row = |system, threads| find(rows, (rule.experiment, rule.case), system, threads);
-    let ours = &row(System::Jungle, rule.threads)?.samples;
+    let ours = row(System::Jungle, rule.threads)?;
     let numbers = match rule.bar {
-        Bar::TimesHaskell(_) => ratios(ours, &row(System::Haskell, rule.threads)?.samples),
+        Bar::TimesHaskell(_) => ours.over(row(System::Haskell, rule.threads)?),
         Bar::Times(peer, _) | Bar::MoreThan(peer) | Bar::LessThan(peer) => {
-            ratios(ours, &row(peer, rule.threads)?.samples)
+            ours.over(row(peer, rule.threads)?)
         }
-        Bar::TimesOneThread(_) => ratios(ours, &row(System::Jungle, 1)?.samples),
+        Bar::TimesOneThread(_) => ours.over(row(System::Jungle, 1)?),
         Bar::TimesFloor(_) => {
             let floor = (rule.experiment, floor_of(rule));
-            ratios(ours, &find(rows, floor, System::Machine, rule.threads)?.samples)
+            ours.over(find(rows, floor, System::Machine, rule.threads)?)
         }
-        Bar::AtMost(_) | Bar::NeverOver(_) | Bar::AtLeast(_) | Bar::Told => ours.clone(),
+        Bar::AtMost(_) | Bar::NeverOver(_) | Bar::AtLeast(_) | Bar::Told => ours.samples.clone(),
     };
+    if numbers.is_empty() {
+        return None;
+    }
     let (reached, spread) = (median(&numbers), spread(&numbers));
     Some(Verdict { rule: *rule, reached, spread, rounds: numbers.len() })
 }
@@ -75,8 +78,8 @@ mod tests {
 
     fn row(system: System, threads: usize, samples: &[f64]) -> Row {
         let (value, unit) = (crate::stats::median(samples), "1/s");
-        let samples = samples.to_vec();
-        Row { experiment: "read", case: "visit", system, threads, value, unit, samples }
+        let (samples, rounds) = (samples.to_vec(), (0..samples.len()).collect());
+        Row { experiment: "read", case: "visit", system, threads, value, unit, samples, rounds }
     }
 
     #[test]
@@ -91,6 +94,20 @@ mod tests {
         assert!(verdicts[0].is_pass() && verdicts[0].reached == 12.0);
         assert_eq!(verdicts[0].spread, (10.0, 13.0));
         assert!(!verdicts[1].is_pass());
+    }
+
+    /// Of the others it is not known how quick the machine was when Haskell was measured.
+    #[test]
+    fn a_verdict_rests_on_the_rounds_that_have_both() {
+        let mut rows = [
+            row(System::Jungle, 1, &[120.0, 130.0, 900.0]),
+            row(System::Haskell, 1, &[10.0, 10.0]),
+        ];
+        assert_eq!((all(&rows)[0].reached, all(&rows)[0].rounds), (12.5, 2));
+        rows[1].rounds = vec![1, 3];
+        assert_eq!((all(&rows)[0].reached, all(&rows)[0].rounds), (13.0, 1));
+        rows[1].rounds = vec![3, 4];
+        assert!(all(&rows).is_empty());
     }
 
     /// How long a sync takes changes from one run to the next.

@@ -3,7 +3,7 @@
 use super::document::Block;
 use crate::lab::Raw;
 use crate::results::{Row, find};
-use crate::stats::{median, ratios, spread};
+use crate::stats::{median, spread};
 use crate::systems::System;
 use crate::table::quantity;
 
@@ -22,6 +22,8 @@ struct Race<'r> {
     times: f64,
     /// The least and the greatest of the rounds.
     spread: (f64, f64),
+    /// How many rounds have both.
+    rounds: usize,
 }
 
 /// The section of the report.
@@ -57,20 +59,23 @@ fn race<'r>(its: &'r Row, rows: &'r [Row]) -> Option<Race<'r>> {
     }
     let ours = find(rows, (its.experiment, its.case), System::Jungle, its.threads)?;
     // As the tables have it: ours over its, round by round.
-    let over = ratios(&ours.samples, &its.samples);
+    let over = ours.over(its);
+    if over.is_empty() {
+        return None;
+    }
     let (middle, (low, high)) = (median(&over), spread(&over));
     let (times, spread) = match its.unit {
         "1/s" | "B/s" => (1.0 / middle, (1.0 / high, 1.0 / low)),
         _ => (middle, (low, high)),
     };
-    Some(Race { ours, its, times, spread })
+    Some(Race { ours, its, times, spread, rounds: over.len() })
 }
 
 impl Race<'_> {
     fn cells(&self) -> Vec<String> {
-        let Race { ours, its, times, spread: (low, high) } = self;
+        let Race { ours, its, times, spread: (low, high), rounds } = self;
         let times = quantity(*times, "x");
-        let rounds = match ours.samples.len().min(its.samples.len()) {
+        let rounds = match rounds {
             1 => "one round".to_owned(),
             _ => format!("{} to {}", quantity(*low, "x"), quantity(*high, "x")),
         };
@@ -115,6 +120,9 @@ mod tests {
             row(conflicts, "automerge", &[90.0]),
             row(("write", "attributes", "1/s"), "java", &[1e6]),
         ];
+        let mut apart = row(nodes, "java", &[15e6, 12e6, 14e6]);
+        apart.rounds = vec![3, 4, 5];
+        assert!(races(&[rows[0].clone(), apart]).is_empty());
         let races = races(&rows);
         let lost: Vec<String> = races
             .iter()

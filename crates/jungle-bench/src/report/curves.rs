@@ -6,7 +6,7 @@ use super::published::{self, Published};
 use crate::lab::{Raw, beside_busy};
 use crate::plan::{self, Threads};
 use crate::results::{Row, find};
-use crate::stats::{median, ratios, spread};
+use crate::stats::{median, spread};
 use crate::systems::System;
 use crate::table::quantity;
 
@@ -258,9 +258,10 @@ fn over(row: &Row, other: &Row) -> String {
 
 /// How many times the rate of the other, round by round.
 fn times(row: &Row, other: &Row) -> String {
-    let over = ratios(&row.samples, &other.samples);
+    let over = row.over(other);
     let (low, high) = spread(&over);
     let rounds = match over.len() {
+        0 => return "never in one round".to_owned(),
         1 => "one round".to_owned(),
         count => format!("{low:.2} to {high:.2}, {count} rounds"),
     };
@@ -311,15 +312,18 @@ impl Curve {
     fn through(name: String, mut rows: Vec<&Row>, place: impl Fn(&Row) -> f64) -> Curve {
         rows.sort_by_key(|row| row.threads);
         let first = rows.first().filter(|row| row.threads == 1);
-        let speedup =
-            |row: &&Row| Some(mark(row.threads as f64, &ratios(&row.samples, &first?.samples)));
+        let speedup = |row: &&Row| {
+            let times = row.over(first?);
+            (!times.is_empty()).then(|| mark(row.threads as f64, &times))
+        };
+        let shared = |row: &&Row| first.map_or(row.samples.len(), |first| row.over(first).len());
         let speedups = rows.iter().filter_map(speedup).filter(|mark| mark.y.is_finite());
         Curve {
             name,
             kind: Kind::Measured,
             speedups: speedups.collect(),
             rates: rows.iter().map(|row| mark(place(row), &row.samples)).collect(),
-            rounds: rows.iter().map(|row| row.samples.len()).min().unwrap_or(0),
+            rounds: rows.iter().map(shared).min().unwrap_or(0),
         }
     }
 

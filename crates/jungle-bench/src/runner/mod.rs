@@ -38,7 +38,8 @@ struct Cell {
     system: System,
     threads: usize,
     program: Program,
-    samples: Vec<f64>,
+    /// Each with the round that it is of.
+    samples: Vec<(usize, f64)>,
     /// Why it is not measured any more.
     left_out: Option<Reason>,
 }
@@ -174,7 +175,7 @@ impl Rounds {
             }
             let found = measured[&cell.program].clone();
             match found.and_then(|sample| number(&sample, cell.system, cell.case.number)) {
-                Ok(number) => cell.samples.push(number),
+                Ok(number) => cell.samples.push((round, number)),
                 // There are samples of the rounds before.
                 Err(reason) if reason.cause == Cause::NoTime && !cell.samples.is_empty() => {}
                 Err(reason) => cell.left_out = Some(reason),
@@ -418,6 +419,7 @@ fn number(sample: &Sample, system: System, number: Number) -> Result<f64, Reason
 
 fn row(cell: Cell) -> Row {
     let Cell { case, system, threads, samples, .. } = cell;
+    let (rounds, samples): (Vec<usize>, Vec<f64>) = samples.into_iter().unzip();
     Row {
         experiment: case.experiment,
         case: case.name,
@@ -426,6 +428,7 @@ fn row(cell: Cell) -> Row {
         value: median(&samples),
         unit: case.unit,
         samples,
+        rounds,
     }
 }
 

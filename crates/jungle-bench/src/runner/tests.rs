@@ -80,7 +80,7 @@ fn both_ways_are_measured_where_a_core_is_idle() {
         let line = format!("{line} --threads 1,9999 --systems jungle,haskell");
         let request = asked(&line);
         let mut rounds = Rounds::new(&plan::cases("read").unwrap(), &request, 1, None);
-        rounds.cells.iter_mut().for_each(|cell| cell.samples.push(1.0));
+        rounds.cells.iter_mut().for_each(|cell| cell.samples.push((0, 1.0)));
         let lanes = rounds.cells.iter().map(|cell| (cell.lane, cell.program.cores));
         let busy = if cores() > 1 { busy } else { 0 };
         let is_busy = (Lane::Busy, Cores::BesideBusy(1));
@@ -131,7 +131,7 @@ fn systems_that_hold_other_things_are_told() {
             let sample = Sample::value(1.0, "us");
             let sample = sum.into_iter().fold(sample, |all, sum| all.with("checksum", sum));
             measured.insert(cell.program.clone(), Ok(sample));
-            cell.samples.push(1.0);
+            cell.samples.push((0, 1.0));
         }
         rounds.refuse_other_content(&measured);
         let why = |cell: Cell| {
