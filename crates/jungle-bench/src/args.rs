@@ -118,8 +118,9 @@ pub struct Request {
     /// minutes, not three hours.
     #[arg(long)]
     pub quick: bool,
-    /// How many times each case is measured; 3, or 1 with --quick. With --report, at most 3 times,
-    /// as far as there is time.
+    /// How many times each case is measured; 3, or 1 with --quick. With --report, what bars speak
+    /// of is first, so many times; then come the others once, with ours again beside them; then
+    /// each of both up to 3 times, or as many as is said here, as far as there is time.
     #[arg(long)]
     pub rounds: Option<usize>,
     /// Tasks in each measurement; 1,000, or 50 with --quick (`point`: 1,000).
@@ -179,7 +180,8 @@ impl Request {
         self.rounds.unwrap_or(if self.quick { 1 } else { 3 }).max(1)
     }
 
-    /// How many times each case is measured at most, where there is a limit of time instead.
+    /// How many rounds there are at most, where there is a limit of time: of what bars speak of,
+    /// and of the others.
     pub fn rounds_max(&self) -> usize {
         self.rounds.unwrap_or(3).max(1)
     }

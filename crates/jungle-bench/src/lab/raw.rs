@@ -47,7 +47,7 @@ pub struct Settings {
     pub threads: Vec<usize>,
     /// Tasks in each measurement.
     pub tasks: u64,
-    /// How many rounds there are at most.
+    /// How many rounds there are at most: of what bars speak of, and of the others.
     pub rounds: usize,
     /// Where the random draws begin.
     pub seed: u64,

@@ -1,10 +1,13 @@
 //! The rounds: every system, one after the other, each measurement in a process of its own.
 
+mod order;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::process::{Command, Output};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use self::order::{Kind, Split};
 use crate::Failure;
 use crate::args::{OccupyIdle, Request};
 use crate::bars::{RULES, Rule};
@@ -45,13 +48,13 @@ struct Cell {
 }
 
 impl Cell {
-    /// Is it ours, or held against ours by a bar?
+    /// Does a bar speak of its case, and is it ours, or held against ours there?
     fn is_of_a_bar(&self) -> bool {
         let speaks = |rule: &Rule| {
             (rule.experiment, rule.case) == (self.case.experiment, self.case.name)
-                && rule.bar.peer() == Some(self.system)
+                && (self.system == System::Jungle || rule.bar.peer() == Some(self.system))
         };
-        self.system == System::Jungle || RULES.iter().any(speaks)
+        RULES.iter().any(speaks)
     }
 
     /// What the case is called.
@@ -62,7 +65,7 @@ impl Cell {
         }
     }
 
-    /// Those of whom this is the same must hold the same in the end.
+    /// Those of whom this is the same do the same, and must hold the same in the end.
     fn content(&self) -> Content {
         (self.case.experiment, self.case.name, self.threads)
     }
@@ -105,8 +108,9 @@ pub struct Found {
 /// When a measurement fails or finds its own result wrong.
 pub fn run(cases: &[Case], request: &Request) -> Result<Found, Failure> {
     let mut rounds = Rounds::new(cases, request, request.rounds(), None);
+    let all: Vec<usize> = (0..rounds.cells.len()).collect();
     for round in 0..request.rounds() {
-        rounds.run_one(round, None, OnFailure::Stop);
+        rounds.run_one(round, &all, None, OnFailure::Stop);
         let left_out = |cell: &Cell| {
             let Reason { why, .. } = cell.left_out.as_ref().filter(|left| left.is_failure())?;
             Some(format!("{}: {why}\n  {}", cell.system.name(), cell.program.argv.join(" ")))
@@ -118,18 +122,23 @@ pub fn run(cases: &[Case], request: &Request) -> Result<Found, Failure> {
     Ok(rounds.end())
 }
 
-/// As [`run`], until the time is over or all rounds are done: a further round is begun if there is
-/// time for one as long as the one before. What fails is told, and the rest goes on. In each round
-/// that comes first which the bars speak of.
+/// As [`run`], until the time is over or all rounds are done, in the order of `order::rounds`. A
+/// further round is begun if there is time for one as long as the last of its kind; the first of a
+/// kind always is, so that what there was no time for is told. What fails is told, and the rest
+/// goes on.
 pub fn run_until(cases: &[Case], request: &Request, deadline: Instant) -> Found {
     let mut rounds = Rounds::new(cases, request, request.rounds_max(), Some(deadline));
-    rounds.order.sort_by_key(|at| !rounds.cells[*at].is_of_a_bar());
-    for round in 0..request.rounds_max() {
-        let begun = Instant::now();
-        rounds.run_one(round, Some(deadline), OnFailure::GoOn);
-        if Instant::now() + begun.elapsed() > deadline {
-            break;
+    let mut lasted: HashMap<Kind, Duration> = HashMap::new();
+    let mut round = 0;
+    for kind in order::rounds(request.rounds(), request.rounds_max()) {
+        let (which, begun) = (rounds.split.cells(kind).to_vec(), Instant::now());
+        let has_time = lasted.get(&kind).is_none_or(|lasted| begun + *lasted <= deadline);
+        if which.is_empty() || !has_time {
+            continue;
         }
+        rounds.run_one(round, &which, Some(deadline), OnFailure::GoOn);
+        lasted.insert(kind, begun.elapsed());
+        round += 1;
     }
     rounds.end()
 }
@@ -144,8 +153,8 @@ enum OnFailure {
 /// The cells, and how far they are.
 struct Rounds {
     cells: Vec<Cell>,
-    /// In which they are measured.
-    order: Vec<usize>,
+    /// Which of them come first where time is limited.
+    split: Split,
     progress: Progress,
 }
 
@@ -155,15 +164,24 @@ impl Rounds {
             |case: &&Case| request.case.as_ref().is_none_or(|part| case.name.contains(part));
         let cells: Vec<Cell> =
             cases.iter().filter(wanted).flat_map(|case| cells(*case, request)).collect();
-        let progress = Progress::new(cells.len() * rounds, deadline);
-        Rounds { order: (0..cells.len()).collect(), cells, progress }
+        let split = Split::of(&cells);
+        // Where time is limited, some are measured in the rounds of both kinds.
+        let each = if deadline.is_some() { split.count() } else { cells.len() };
+        let progress = Progress::new(each * rounds, deadline);
+        Rounds { cells, split, progress }
     }
 
-    /// One sample more for each cell, of those that have not failed.
-    fn run_one(&mut self, round: usize, deadline: Option<Instant>, on_failure: OnFailure) {
+    /// One sample more for each of these cells, of those that have not failed.
+    fn run_one(
+        &mut self,
+        round: usize,
+        which: &[usize],
+        deadline: Option<Instant>,
+        on_failure: OnFailure,
+    ) {
         // Several cells may be numbers of one run.
         let mut measured: HashMap<Program, Result<Sample, Reason>> = HashMap::new();
-        for at in self.in_turn(round) {
+        for at in self.in_turn(which, round) {
             let cell = &mut self.cells[at];
             if cell.left_out.is_some() {
                 continue;
@@ -189,18 +207,16 @@ impl Rounds {
         self.refuse_other_content(&measured);
     }
 
-    /// The cells in the order of a round. Of those who are measured one after the other in the same
-    /// case another one begins each round: the first may find a cooler processor, or colder memory.
-    fn in_turn(&self, round: usize) -> Vec<usize> {
-        let of = |at: &usize| {
-            let cell = &self.cells[*at];
-            (cell.case.experiment, cell.case.name, cell.threads)
-        };
+    /// These cells in the order of a round. Of those who are measured one after the other in the
+    /// same case another one begins each round: the first may find a cooler processor, or colder
+    /// memory.
+    fn in_turn(&self, which: &[usize], round: usize) -> Vec<usize> {
+        let of = |at: &usize| self.cells[*at].content();
         let turned = |group: &[usize]| {
             let (before, after) = group.split_at(round % group.len());
             [after, before].concat()
         };
-        self.order.chunk_by(|a, b| of(a) == of(b)).flat_map(turned).collect()
+        which.chunk_by(|a, b| of(a) == of(b)).flat_map(turned).collect()
     }
 
     /// Whoever tells what it holds in the end must hold the same, and where one of a case tells it

@@ -1,14 +1,19 @@
 use std::collections::HashMap;
+use std::time::Instant;
 
 use clap::Parser;
 
-use super::{Cell, Lane, Rounds, number};
+use super::order::{Kind, rounds};
+use super::{Cell, Lane, Rounds, number, run_until};
 use crate::args::{Args, Command, Request};
-use crate::lab::cores;
+use crate::bars::RULES;
+use crate::lab::{Cause, cores};
 use crate::occupy::Cores;
 use crate::plan::{self, Number};
+use crate::results::find;
 use crate::sample::Sample;
 use crate::systems::System;
+use crate::verdicts;
 
 fn asked(line: &str) -> Request {
     match Args::parse_from(line.split(' ')).command() {
@@ -23,7 +28,8 @@ fn another_system_begins_each_round() {
     let request = asked(line);
     let rounds = Rounds::new(&plan::cases("point").unwrap(), &request, 3, None);
     let systems = |round: usize| {
-        let order = rounds.in_turn(round);
+        let all: Vec<usize> = (0..rounds.cells.len()).collect();
+        let order = rounds.in_turn(&all, round);
         assert_eq!(order.len(), rounds.cells.len());
         let cells = order.into_iter().map(|at| &rounds.cells[at]);
         let of_case = cells.filter(|cell| cell.case.name == "update");
@@ -34,6 +40,82 @@ fn another_system_begins_each_round() {
     assert_eq!(systems(1), [Haskell, Java, Jungle]);
     assert_eq!(systems(2), [Java, Jungle, Haskell]);
     assert_eq!(systems(3), systems(0));
+}
+
+#[test]
+fn what_bars_need_has_its_rounds_before_others_have_one() {
+    use Kind::{Bars, Others};
+    assert_eq!(rounds(3, 3), [Bars, Bars, Bars, Others, Others, Others]);
+    assert_eq!(rounds(1, 3), [Bars, Others, Bars, Bars, Others, Others], "with --quick");
+    assert_eq!(rounds(1, 1), [Bars, Others]);
+    let of = |line: &str, kind| {
+        let request = asked(line);
+        let rounds = Rounds::new(&plan::cases(&request.experiment).unwrap(), &request, 1, None);
+        let told = |at: &usize| {
+            let Cell { case, system, threads, .. } = &rounds.cells[*at];
+            format!("{} {} {threads}", case.name, system.name())
+        };
+        rounds.split.cells(kind).iter().map(told).collect::<Vec<_>>().join(", ")
+    };
+    let line = "jungle-bench read --threads 1 --systems java,jungle,haskell,imbl";
+    let bars = "count jungle 1, count haskell 1, visit jungle 1, visit haskell 1, \
+        visit-attribute jungle 1, visit-attribute haskell 1, \
+        visit-aged jungle 1, visit-aged haskell 1";
+    assert_eq!(of(line, Bars), bars);
+    // No bar speaks of the first one; beside each other peer there is ours again.
+    let others = "summary jungle 1, count java 1, count jungle 1, count imbl 1, \
+        visit java 1, visit jungle 1, visit imbl 1, \
+        visit-attribute java 1, visit-attribute jungle 1, visit-attribute imbl 1, \
+        visit-aged java 1, visit-aged jungle 1, visit-aged imbl 1";
+    assert_eq!(of(line, Others), others);
+    // Two threads are held against one.
+    let line = "jungle-bench read --threads 1,2 --systems jungle --case visit-aged";
+    assert_eq!(of(line, Bars), "visit-aged jungle 1, visit-aged jungle 2");
+    assert_eq!(of(line, Others), "");
+    let line = "jungle-bench neighbours --systems jungle,oak --case embedded-load";
+    let both = ["embedded-load jungle 1", "embedded-load oak 1"];
+    assert_eq!((of(line, Bars), of(line, Others)), (String::new(), both.join(", ")));
+}
+
+/// Of all experiments: the rounds of bars alone give every verdict, and with those of others every
+/// figure is there, and every peer's has ours beside it.
+#[test]
+fn what_is_held_against_each_other_is_measured_in_one_round() {
+    for experiment in plan::experiments(&plan::cases("all").unwrap()) {
+        let request = asked(&format!("jungle-bench {experiment} --threads 1,2"));
+        let cases = plan::cases(experiment).unwrap();
+        let found = |kinds: &[Kind]| {
+            let mut rounds = Rounds::new(&cases, &request, 1, None);
+            for (round, kind) in kinds.iter().enumerate() {
+                for at in rounds.split.cells(*kind).to_vec() {
+                    rounds.cells[at].samples.push((round, 1.0));
+                }
+            }
+            (rounds.cells.len(), rounds.end().rows)
+        };
+        let (_, rows) = found(&[Kind::Bars]);
+        let rules = RULES.iter().filter(|rule| rule.experiment == experiment).count();
+        assert_eq!(verdicts::all(&rows).len(), rules, "{experiment}");
+        let (cells, rows) = found(&[Kind::Bars, Kind::Others]);
+        assert_eq!(rows.len(), cells, "{experiment}");
+        for its in rows.iter().filter(|row| row.system != System::Jungle) {
+            let case = (its.experiment, its.case);
+            if let Some(ours) = find(&rows, case, System::Jungle, its.threads) {
+                assert!(!ours.over(its).is_empty(), "{its:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_for_which_there_is_no_time_is_told() {
+    let request = asked("jungle-bench write --threads 1,2 --systems jungle,haskell,java");
+    let cases = plan::cases("write").unwrap();
+    let cells = Rounds::new(&cases, &request, 1, None).cells.len();
+    let found = run_until(&cases, &request, Instant::now());
+    assert!(found.rows.is_empty());
+    assert_eq!(found.left_out.len(), cells);
+    assert!(found.left_out.iter().all(|left| left.cause == Cause::NoTime));
 }
 
 #[test]
