@@ -33,7 +33,8 @@ usage: cargo xtask TASK
                              also builds the peers and runs each one briefly
   asan                       the tree's tests, and fuzzing, under the address sanitizer (minutes)
   torture SUITE [ARGS]       one torture suite, in release; without ARGS as `test` runs it
-  torture http [ARGS]        bad requests to a real server, by hand and of schemathesis (python3)
+  torture http [ARGS]        bad requests to a real server, by hand and of schemathesis (python3);
+                             with --brief only some of the latter, as `test` asks them
   torture hostile            idle, slow and deaf connections beside somebody who means well
   torture posts [ARGS]       a server is killed while others post to it (--kills N)
   torture soak [ARGS]        a load that is held: memory, files, disk, latency (--minutes N)

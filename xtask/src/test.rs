@@ -28,6 +28,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     begin_ahead(&mut steps)?;
     cargo_tests(&mut steps)?;
     web::all(&mut steps)?;
+    torture::generated(&mut steps)?;
     torture_suites(&mut steps)?;
     supply::all(&mut steps, None)?;
     if with_peers {

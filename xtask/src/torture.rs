@@ -16,7 +16,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::command::{cargo, command, idle, need, root, run as run_command, target_dir};
+use crate::command::{cargo, command, idle, need, root, run as run_command, target_dir, xtask};
 use crate::error::{Context, Result, fail};
 use crate::steps::Steps;
 use crate::supply;
@@ -105,6 +105,17 @@ pub fn clusters(steps: &mut Steps, histories: &Path) -> Result<()> {
     let short = "--schedules 10 --faults 2 --lasts-ms 2000 --seed 0";
     let words: Vec<String> = short.split(' ').map(str::to_owned).collect();
     steps.step("torture cluster", || cluster::run(&words, Build::Tested))
+}
+
+/// What schemathesis makes of the OpenAPI document in short, beside what follows, of the command as
+/// tests have built it: the catalogue made by hand is a test of its own.
+pub fn generated(steps: &mut Steps) -> Result<()> {
+    if let Err(error) = http::schemathesis() {
+        steps.skip("torture http", &error.to_string());
+        return Ok(());
+    }
+    let brief = xtask(["torture", "http", http::BRIEFLY])?;
+    steps.begin("torture http", idle(&brief))
 }
 
 /// Whether the crate with the suites is in this checkout.
