@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use jungle_tree::{ChangeSet, Path, Reading, diff};
+use jungle_tree::{ChangeSet, DiffError, Path, Reading, Steps, TooManySteps, diff, diff_within};
 
 pub use self::set_root::SetRootError;
 use crate::commit::draft::{Draft, Isolation};
@@ -57,6 +57,8 @@ pub struct TreeHandle {
     pub(crate) branch: Option<Arc<str>>,
     /// Of what is done by it that is no edit.
     pub(crate) meta: CommitMeta,
+    /// For how many steps it compares, if not for as many as it takes.
+    pub(crate) steps_max: Option<u64>,
 }
 
 /// What a commit came to.
@@ -135,6 +137,7 @@ impl TreeHandle {
             head: Arc::clone(&state.main),
             branch: None,
             meta: CommitMeta::new(),
+            steps_max: None,
         }
     }
 
@@ -156,6 +159,27 @@ impl TreeHandle {
     #[must_use]
     pub fn by(&self, meta: &CommitMeta) -> TreeHandle {
         TreeHandle { meta: meta.clone(), ..self.clone() }
+    }
+
+    /// This handle, for versions that anybody may have made: a revert, a restore, an undo or a redo
+    /// by it, and putting another root in the place of this one, is given up where it takes more
+    /// [`Steps`] to find what differs. A merge has a limit [of its
+    /// own](jungle_tree::MergeOptions::steps_max).
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle, RevertError};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// let much = tree.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop)))?.revision;
+    /// let reverted = |steps| tree.steps_max(steps).revert(much, &CommitMeta::new());
+    /// assert!(matches!(reverted(100), Err(RevertError::TooManySteps(_))));
+    /// assert_eq!(tree.read().root().child_count(), 100);
+    /// reverted(1_000)?;
+    /// assert_eq!(tree.read().root().child_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn steps_max(&self, steps_max: u64) -> TreeHandle {
+        TreeHandle { steps_max: Some(steps_max), ..self.clone() }
     }
 
     /// The name of the tree now.
@@ -512,6 +536,19 @@ impl TreeHandle {
     pub fn watch(&self, path: &[jungle_tree::Key], after: Revision) -> Watch {
         Watch::new(Arc::clone(&self.head), path.into(), after)
     }
+}
+
+/// What differs, found out in so many steps at most.
+pub(crate) fn compare(
+    a: &jungle_tree::Snapshot,
+    b: &jungle_tree::Snapshot,
+    steps_max: Option<u64>,
+) -> Result<ChangeSet, TooManySteps> {
+    let Some(steps_max) = steps_max else { return Ok(diff(a, b)) };
+    diff_within(a, b, &[], &mut Steps::new(steps_max)).map_err(|error| match error {
+        DiffError::TooManySteps(error) => error,
+        _ => unreachable!("both versions have a root"),
+    })
 }
 
 pub(crate) fn committed(revision: Revision) -> Committed<()> {

@@ -1,9 +1,9 @@
 //! Taking back what a revision did, or going back to one.
 
-use jungle_tree::{MergeError, MergeOptions, Merged, Path, apply, diff, merge};
+use jungle_tree::{MergeError, MergeOptions, Merged, Path, TooManySteps, apply, diff, merge};
 
 use super::set_root::{Replace, SetRootError};
-use super::{CommitOptions, Committed, TreeHandle, committed};
+use super::{CommitOptions, Committed, TreeHandle, committed, compare};
 use crate::commit::draft::Draft;
 use crate::commit::transaction::Conflicts;
 use crate::commit::write::NotWritten;
@@ -46,6 +46,9 @@ pub enum RevertError {
         /// What is the newest one.
         newest: Revision,
     },
+    /// It takes more steps to find what differs than [it may](TreeHandle::steps_max).
+    #[error(transparent)]
+    TooManySteps(#[from] TooManySteps),
     /// It could not be written, or there is no room to work it out.
     #[error(transparent)]
     NotWritten(#[from] NotWritten),
@@ -56,7 +59,8 @@ impl TreeHandle {
     /// history.
     ///
     /// # Errors
-    /// When the revision is not there, or nothing can be written.
+    /// When the revision is not there, nothing can be written, or it takes too many
+    /// [steps](TreeHandle::steps_max).
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle};
@@ -101,6 +105,7 @@ impl TreeHandle {
             SetRootError::NotWritten(error) => RevertError::NotWritten(error),
             SetRootError::Edit(error) => NotWritten::NoRoom(error.into()).into(),
             SetRootError::Changed { newest } => RevertError::Changed { newest },
+            SetRootError::TooManySteps(error) => RevertError::TooManySteps(error),
         })
     }
 
@@ -108,7 +113,8 @@ impl TreeHandle {
     ///
     /// # Errors
     /// When the revision or the one before is not there, when it is of another branch, when what it
-    /// did has been changed since, or nothing can be written.
+    /// did has been changed since, nothing can be written, or it takes too many
+    /// [steps](TreeHandle::steps_max).
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle, RevertError};
@@ -246,7 +252,7 @@ impl TreeHandle {
     pub fn restore_in(&self, draft: &mut Draft, revision: Revision) -> Result<(), RevertError> {
         assert!(!draft.is_changed(), "what was edited before would not be looked at");
         let old = self.at(revision)?;
-        let changes = diff(draft.base(), &old);
+        let changes = compare(draft.base(), &old, self.steps_max)?;
         let applied = draft.bulk(|editor| apply(editor, &changes));
         Ok(applied.map_err(NotWritten::NoRoom)?)
     }
@@ -268,10 +274,14 @@ impl TreeHandle {
         [before, after]: &[Snapshot; 2],
         now: &jungle_tree::Snapshot,
     ) -> Result<Merged, RevertError> {
-        let merged = merge(after, before, now, &MergeOptions::new());
-        let merged = merged.map_err(|error| match error {
-            MergeError::NotApplied(error) => NotWritten::NoRoom(error),
-            MergeError::TooManySteps(_) => unreachable!("nobody counts them"),
+        let options = MergeOptions::new();
+        let options = match self.steps_max {
+            Some(steps_max) => options.steps_max(steps_max),
+            None => options,
+        };
+        let merged = merge(after, before, now, &options).map_err(|error| match error {
+            MergeError::NotApplied(error) => RevertError::NotWritten(NotWritten::NoRoom(error)),
+            MergeError::TooManySteps(error) => RevertError::TooManySteps(error),
         })?;
         let taken = taken(now, &merged.renamed);
         if merged.conflicts.is_empty() && taken.is_none() {
@@ -281,6 +291,7 @@ impl TreeHandle {
             branch: self.head.id,
             read: taken,
             conflicts: merged.conflicts,
+            // As much as was counted before.
             changes: diff(after, before),
         }))
     }

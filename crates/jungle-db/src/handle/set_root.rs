@@ -1,10 +1,10 @@
 //! Putting another version in the place of the newest one.
 
-use jungle_tree::{EditError, Editor, Node};
+use jungle_tree::{ChangeSet, EditError, Editor, Node, TooManySteps, apply};
 
-use super::{Committed, TreeHandle, committed};
+use super::{Committed, TreeHandle, committed, compare};
 use crate::commit::write::NotWritten;
-use crate::commit::{Attempt, Failure, Moment, lock_all, publish};
+use crate::commit::{Attempt, Failure, Moment, lock_all, publish, version_of};
 use crate::planted::{Bug, is_awake};
 use crate::revision::{CommitMeta, Revision};
 
@@ -31,6 +31,9 @@ pub enum SetRootError {
     /// The new root does not fit in, or belongs to another arena.
     #[error(transparent)]
     Edit(#[from] EditError),
+    /// It takes more steps to find what differs than [it may](TreeHandle::steps_max).
+    #[error(transparent)]
+    TooManySteps(#[from] TooManySteps),
     /// It could not be written.
     #[error(transparent)]
     NotWritten(#[from] NotWritten),
@@ -55,7 +58,8 @@ impl TreeHandle {
     /// so is as durable as a commit.
     ///
     /// # Errors
-    /// When it belongs to another Jungle, or nothing can be written.
+    /// When it belongs to another Jungle, nothing can be written, or, where there is a journal, it
+    /// takes too many [steps](TreeHandle::steps_max) to find what differs.
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle};
@@ -77,7 +81,7 @@ impl TreeHandle {
     /// Makes `new` the newest version if `expected` is that now.
     ///
     /// # Errors
-    /// When it is not, when `new` belongs to another Jungle, or nothing can be written.
+    /// As [`set_root`](TreeHandle::set_root), and when it is not.
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle, SetRootError};
@@ -121,16 +125,18 @@ impl TreeHandle {
             let version = now.version();
             let mut editor = Editor::new(now.into_tree());
             editor.set_subtree(&[], new)?;
-            let mut attempt = Attempt::of_editor(&self.head, editor);
-            if in_any_case {
-                attempt = attempt.even_unchanged();
-            }
-            if how != Replace::Whole || self.shared.has_journal() {
-                attempt.note_changes()?;
-                if attempt.placed_changes().is_empty() && !in_any_case {
+            let mut attempt = if how != Replace::Whole || self.shared.has_journal() {
+                let (editor, changes) = self.redone(editor)?;
+                if changes.is_empty() && !in_any_case {
                     self.shared.rely_on(began_at, None)?;
                     return Ok(committed(began_at));
                 }
+                Attempt::of_editor(&self.head, editor).with_changes(changes)
+            } else {
+                Attempt::of_editor(&self.head, editor)
+            };
+            if in_any_case {
+                attempt = attempt.even_unchanged();
             }
             if let Some(sequencing) = self.shared.sequencing() {
                 let mut attempt = attempt.of_whole_tree();
@@ -156,5 +162,15 @@ impl TreeHandle {
                 Err(Failure::Overlap(_)) => unreachable!("publishing rebases nothing"),
             };
         }
+    }
+
+    /// What an editor changed, and another editor that did the same: the first has become a version
+    /// of another line, to be compared.
+    fn redone(&self, editor: Editor) -> Result<(Editor, ChangeSet), SetRootError> {
+        let base = editor.base().clone();
+        let changes = compare(&base, &version_of(editor), self.steps_max)?;
+        let mut editor = Editor::new(base);
+        apply(&mut editor, &changes).map_err(NotWritten::NoRoom)?;
+        Ok((editor, changes))
     }
 }

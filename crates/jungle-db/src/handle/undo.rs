@@ -7,6 +7,8 @@
 //! That a revision is a step, and where to, is in its record: as the request that asked for it.
 //! What somebody writes as a message says nothing here.
 
+use jungle_tree::TooManySteps;
+
 use super::set_root::{Replace, SetRootError};
 use super::{Committed, TreeHandle, committed};
 use crate::commit::write::NotWritten;
@@ -52,6 +54,9 @@ pub enum UndoError {
     /// What is known of a revision could not be read.
     #[error(transparent)]
     NotRead(#[from] ArchiveError),
+    /// It takes more steps to find what differs than [it may](TreeHandle::steps_max).
+    #[error(transparent)]
+    TooManySteps(#[from] TooManySteps),
     /// It could not be written, or there is no room to work it out.
     #[error(transparent)]
     NotWritten(#[from] NotWritten),
@@ -88,8 +93,8 @@ impl TreeHandle {
     /// as the request that asked for it, so one in `meta` is not.
     ///
     /// # Errors
-    /// When there are not so many, what was before them is not kept any more, or nothing can be
-    /// written. Nothing is undone then.
+    /// When there are not so many, what was before them is not kept any more, nothing can be
+    /// written, or it takes too many [steps](TreeHandle::steps_max). Nothing is undone then.
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle, UndoError};
@@ -185,6 +190,7 @@ impl TreeHandle {
                     NotWritten::Repeated { .. } | NotWritten::KeyInUse { .. },
                 )) if self.snapshot().revision() != newest => {}
                 Err(SetRootError::NotWritten(error)) => return Err(error.into()),
+                Err(SetRootError::TooManySteps(error)) => return Err(error.into()),
                 Err(SetRootError::Edit(error)) => {
                     return Err(NotWritten::NoRoom(error.into()).into());
                 }

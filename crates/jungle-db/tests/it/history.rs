@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::thread;
 
 use jungle_db::{
-    CommitMeta, Jungle, MemoryJournal, NoSuchRevision, NotWritten, Retention, RevertError,
-    Revision, Timestamp, UpdateError,
+    CommitMeta, CommitOptions, Draft, Jungle, MemoryJournal, NoSuchRevision, NotWritten, Retention,
+    RevertError, Revision, SetRootError, Timestamp, UndoError, UpdateError,
 };
 use jungle_tree::{ArenaOptions, EditError, Key, Path, Position, Snapshot, Tree};
 
@@ -191,6 +191,44 @@ fn a_version_comes_back_for_which_there_is_room() {
         panic!("{refused:?}");
     };
     assert_eq!(why.source, EditError::ArenaFull);
+}
+
+#[test]
+fn what_takes_too_many_steps_to_take_back_stays() {
+    let journal = Arc::new(MemoryJournal::default());
+    let jungle = Jungle::builder().journal(journal).build().unwrap();
+    let tree = tree_in(&jungle, "t", 1);
+    let (few, meta) = (tree.steps_max(100), CommitMeta::new());
+    let good = tree.snapshot();
+    let much = tree.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
+    put(&tree, "/0", "n", 1);
+    let newest = tree.snapshot();
+    let draft = || Draft::signed(&newest, CommitOptions::default(), 1, 7);
+    for refused in [
+        few.revert(much.revision, &meta).err(),
+        few.compare_and_revert(&newest, much.revision, &meta).err(),
+        few.revert_in(&mut draft(), much.revision).err(),
+        few.restore(good.revision(), &meta).err(),
+        few.compare_and_restore(&newest, good.revision(), &meta).err(),
+        few.restore_in(&mut draft(), good.revision()).err(),
+    ] {
+        assert!(matches!(refused, Some(RevertError::TooManySteps(_))), "{refused:?}");
+    }
+    let refused = few.set_root(&good, &meta);
+    assert!(matches!(refused, Err(SetRootError::TooManySteps(_))), "{refused:?}");
+    let refused = few.undo(2, &meta);
+    assert!(matches!(refused, Err(UndoError::TooManySteps(_))), "{refused:?}");
+    assert!(tree.snapshot().is_same(&newest));
+    // It is counted what differs, not what is there; and on each branch of this handle.
+    few.revert(newest.revision(), &meta).unwrap();
+    few.restore(much.revision, &meta).unwrap();
+    tree.branch("draft", newest.revision()).unwrap();
+    let draft = few.on_branch("draft").unwrap();
+    let much = draft.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
+    assert!(matches!(draft.revert(much.revision, &meta), Err(RevertError::TooManySteps(_))));
+    // Others have as many steps as it takes.
+    tree.restore(good.revision(), &meta).unwrap();
+    assert_eq!(tree.read().root().child_count(), 1);
 }
 
 #[test]
