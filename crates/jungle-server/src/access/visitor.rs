@@ -184,7 +184,7 @@ impl Visitor {
     /// The tree of this name.
     pub(crate) fn tree(&self, name: &str, need: Need<'_>) -> Result<TreeHandle, Problem> {
         self.check(name, need)?;
-        Ok(self.open(name)?.by(&self.meta(None, None)?))
+        Ok(self.open(name)?.by(&self.meta(None, None)?).steps_max(self.steps_max()))
     }
 
     /// The tree of this name, on the branch that the query says.

@@ -267,7 +267,7 @@ impl From<BranchError> for Problem {
 
 impl From<TooManySteps> for Problem {
     fn from(error: TooManySteps) -> Problem {
-        let hint = "compare what differs less, or have the server do more: --limit compare-steps";
+        let hint = "ask for what differs less, or have the server do more: --limit compare-steps";
         Problem::new(Kind::TooMuch, error).hint(hint)
     }
 }
@@ -310,6 +310,7 @@ impl From<SetRootError> for Problem {
         match error {
             SetRootError::NotWritten(error) => error.into(),
             SetRootError::Edit(error) => error.into(),
+            SetRootError::TooManySteps(error) => error.into(),
             error => Problem::new(Kind::Changed, error),
         }
     }
@@ -320,6 +321,7 @@ impl From<RevertError> for Problem {
         match error {
             RevertError::NoSuchRevision(error) => error.into(),
             RevertError::NotWritten(error) => error.into(),
+            RevertError::TooManySteps(error) => error.into(),
             RevertError::Changed { newest } => changed(newest),
             RevertError::OfAnother { .. } => Problem::new(Kind::NoSuchRevision, error),
             RevertError::Conflict(ref why) => {

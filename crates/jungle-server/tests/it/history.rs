@@ -107,6 +107,27 @@ fn what_takes_too_many_steps_to_compare_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn what_takes_too_many_steps_to_take_back_is_refused_and_stays() {
+    let served = comparing(100);
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    let good = tree.snapshot().revision();
+    let append = || tree.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop)));
+    let much = append().unwrap().revision;
+    for wanted in
+        [format!(r#"{{"revision":{much}}}"#), format!(r#"{{"revision":{good},"mode":"restore"}}"#)]
+    {
+        let refused = served.post("/api/v1/trees/t/reverts", &wanted);
+        let told = (refused.status.as_u16(), refused.problem());
+        assert_eq!(told, (422, "too-much".to_owned()), "{wanted}: {}", refused.text);
+    }
+    assert_eq!(served.server.jungle().revision(), much);
+    // It is counted what differs, not what is there.
+    let put = tree.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap().revision;
+    served.post("/api/v1/trees/t/reverts", &format!(r#"{{"revision":{put}}}"#)).expect(200);
+    assert_eq!(tree.read().root().child_count(), 100);
+}
+
+#[test]
 fn page_of_what_changed_something_ends_where_its_steps_do() {
     let served = comparing(20);
     let tree = served.server.jungle().open_tree("t").unwrap();
