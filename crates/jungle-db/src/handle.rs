@@ -163,8 +163,8 @@ impl TreeHandle {
 
     /// This handle, for versions that anybody may have made: a revert, a restore, an undo or a redo
     /// by it, and putting another root in the place of this one, is given up where it takes more
-    /// [`Steps`] to find what differs. A merge has a limit [of its
-    /// own](jungle_tree::MergeOptions::steps_max).
+    /// [`Steps`] to find what differs; so is a revision that a watch of it comes to. A merge has a
+    /// limit [of its own](jungle_tree::MergeOptions::steps_max).
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle, RevertError};
@@ -534,7 +534,7 @@ impl TreeHandle {
     /// ```
     #[must_use]
     pub fn watch(&self, path: &[jungle_tree::Key], after: Revision) -> Watch {
-        Watch::new(Arc::clone(&self.head), path.into(), after)
+        Watch::new(Arc::clone(&self.head), path.into(), after, self.steps_max)
     }
 }
 

@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jungle_tree::{Change, ChangeSet, Node, Path, diff};
+use jungle_tree::{Change, ChangeSet, Node, Path, TooManySteps};
 
+use crate::handle::compare;
 use crate::head::Head;
 use crate::history::archive::ArchiveError;
 use crate::history::lookup::Found;
@@ -34,6 +35,7 @@ pub struct Watch {
     head: Arc<Head>,
     path: Path,
     seen: Revision,
+    steps_max: Option<u64>,
 }
 
 /// What one revision did below the path that is watched.
@@ -93,6 +95,15 @@ pub enum WatchError {
     /// Everything has been seen, and the tree or the branch was deleted.
     #[error("the tree or the branch was deleted")]
     Deleted,
+    /// What the next revision did takes more steps to find out than
+    /// [it may](crate::TreeHandle::steps_max). Read that revision whole, and go on after it.
+    #[error("it takes too many steps to tell what revision {revision} did")]
+    TooManySteps {
+        /// The revision.
+        revision: Revision,
+        /// How many there were to be at most.
+        source: TooManySteps,
+    },
     /// What is known of the next revision could not be read; it can be tried again.
     #[error(transparent)]
     NotRead(#[from] ArchiveError),
@@ -106,8 +117,13 @@ struct Step {
 }
 
 impl Watch {
-    pub(crate) fn new(head: Arc<Head>, path: Path, seen: Revision) -> Watch {
-        Watch { head, path, seen }
+    pub(crate) fn new(
+        head: Arc<Head>,
+        path: Path,
+        seen: Revision,
+        steps_max: Option<u64>,
+    ) -> Watch {
+        Watch { head, path, seen, steps_max }
     }
 
     /// The last revision that was looked at.
@@ -119,7 +135,8 @@ impl Watch {
     /// The next revision that changed something below the path; `None` when there is none yet.
     ///
     /// # Errors
-    /// When it is not kept any more, or there never will be one.
+    /// When it is not kept any more, there never will be one, or it takes too many
+    /// [steps](crate::TreeHandle::steps_max) to tell what it did.
     ///
     /// ```
     /// use jungle_db::Jungle;
@@ -141,7 +158,7 @@ impl Watch {
     /// are taken from `revisions`. `None` where none is left of them: the next call goes on there.
     ///
     /// # Errors
-    /// When the next revision is not kept any more, or there never will be one.
+    /// As [`next`](Watch::next).
     ///
     /// ```
     /// use jungle_db::Jungle;
@@ -162,8 +179,8 @@ impl Watch {
             && let Some(Step { before, after, info }) = self.step()?
         {
             *revisions -= 1;
+            let changes = self.changes(&before, &after)?;
             self.seen = info.revision;
-            let changes = self.changes(&before, &after);
             if !changes.is_empty() {
                 return Ok(Some(WatchEvent { info, changes, snapshot: after }));
             }
@@ -175,7 +192,7 @@ impl Watch {
     /// nothing below the path begins the timeout anew.
     ///
     /// # Errors
-    /// When the next revision is not kept any more, or there never will be one.
+    /// As [`next`](Watch::next).
     ///
     /// ```
     /// use jungle_db::Jungle;
@@ -236,7 +253,7 @@ impl Watch {
         })
     }
 
-    fn changes(&self, before: &Snapshot, after: &Snapshot) -> ChangeSet {
+    fn changes(&self, before: &Snapshot, after: &Snapshot) -> Result<ChangeSet, WatchError> {
         let (old, new) = (before.root().at(&self.path), after.root().at(&self.path));
         let is_same = match (old, new) {
             (Ok(old), Ok(new)) => Node::is_same(old, new),
@@ -244,10 +261,12 @@ impl Watch {
             _ => false,
         };
         if is_same {
-            return ChangeSet::new();
+            return Ok(ChangeSet::new());
         }
+        let too_many = |source| WatchError::TooManySteps { revision: after.revision(), source };
+        let changes = compare(before, after, self.steps_max).map_err(too_many)?;
         let concerns = |change: &Change| change.concerns(&self.path);
-        diff(before, after).into_iter().filter(concerns).collect()
+        Ok(changes.into_iter().filter(concerns).collect())
     }
 }
 

@@ -195,9 +195,13 @@ impl Hubs {
                     return;
                 }
                 Ok(Ok(None)) => {}
-                Ok(Err(WatchError::TooOld { oldest, .. })) => {
+                // Each reads for itself then, and is told if it concerns it.
+                Ok(Err(
+                    WatchError::TooOld { oldest: next, .. }
+                    | WatchError::TooManySteps { revision: next, .. },
+                )) => {
                     hub.clients.iter().for_each(|client| client.lost.set());
-                    watch = tree.watch(&[], oldest);
+                    watch = tree.watch(&[], next);
                 }
                 // Their streams end; who asks again is told why.
                 Ok(Err(_)) | Err(_) => {

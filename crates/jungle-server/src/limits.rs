@@ -58,9 +58,10 @@ pub struct Limits {
     pub long_reads_max: usize,
     /// How long they wait there, before they are refused; 10 s.
     pub line_time: Duration,
-    /// Steps of a diff, a merge, a revert, or a page of the revisions that changed something: a step
-    /// is a node or an attribute that is looked at because it may differ, or a key in the path of
-    /// what does; 20,000,000, which take some seconds and a gigabyte.
+    /// Steps of a diff, a merge, a revert, a revision that is watched, or a page of the revisions
+    /// that changed something: a step is a node or an attribute that is looked at because it may
+    /// differ, or a key in the path of what does; 20,000,000, which take some seconds and a
+    /// gigabyte.
     pub compare_steps_max: usize,
     /// Exports, values above 1 MiB too, and imports at a time, a quarter of them for each user,
     /// token or address that is not this machine's; 8.

@@ -74,6 +74,27 @@ fn a_gap_is_told() {
 }
 
 #[test]
+fn what_takes_too_many_steps_to_tell_is_named_and_stays_the_next() {
+    let (jungle, tree) = tree_of(2);
+    let (few, seen) = (tree.steps_max(100), jungle.revision());
+    let (mut watch, mut aside) = (few.watch(&[], seen), few.watch(&path("/1"), seen));
+    let below = path("/0");
+    let append = tree.update(|tx| (0..100).try_for_each(|_| tx.append(&below).map(drop)));
+    let much = append.unwrap().revision;
+    for _ in 0..2 {
+        let refused = watch.next().unwrap_err();
+        let WatchError::TooManySteps { revision, .. } = refused else { panic!("{refused}") };
+        assert_eq!((revision, watch.seen()), (much, seen));
+    }
+    put(&tree, "/1", "n", 1);
+    // Whom it does not concern, and who goes on behind it, is told what comes.
+    for watch in [&mut aside, &mut few.watch(&[], much)] {
+        assert_eq!(watch.next().unwrap().unwrap().changes.to_string().trim(), "~ /1 @n = 1");
+    }
+    assert_eq!(tree.watch(&[], seen).next().unwrap().unwrap().changes.len(), 100);
+}
+
+#[test]
 fn the_end_of_the_tree_ends_the_watch() {
     let (jungle, tree) = tree_of(0);
     let mut watch = tree.watch(&[], jungle.revision());

@@ -205,7 +205,9 @@ impl Stopped {
     fn last(&self) -> Option<Bytes> {
         let (name, why) = match self {
             Stopped::Watch(error @ WatchError::Deleted) => ("deleted", error.to_string()),
-            Stopped::Watch(error @ WatchError::TooOld { .. }) => ("gone", error.to_string()),
+            Stopped::Watch(
+                error @ (WatchError::TooOld { .. } | WatchError::TooManySteps { .. }),
+            ) => ("gone", error.to_string()),
             Stopped::Another(seen) => ("gone", another(*seen)),
             Stopped::Watch(_) | Stopped::Refused(_) => return None,
         };

@@ -349,7 +349,7 @@ impl<E: Into<Problem> + std::fmt::Debug> From<UpdateError<E>> for Problem {
 impl From<WatchError> for Problem {
     fn from(error: WatchError) -> Problem {
         let kind = match error {
-            WatchError::TooOld { .. } => Kind::Gone,
+            WatchError::TooOld { .. } | WatchError::TooManySteps { .. } => Kind::Gone,
             WatchError::Deleted => Kind::NoSuchTree,
             _ => Kind::Failed,
         };

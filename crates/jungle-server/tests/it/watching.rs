@@ -75,6 +75,26 @@ fn who_does_not_follow_is_told_that_it_was_all() {
     assert_eq!(wrong.problem(), "bad-request");
 }
 
+#[test]
+fn what_takes_too_many_steps_to_tell_ends_the_streams_that_it_concerns() {
+    let few = limits(|limits| limits.compare_steps_max = 100);
+    let served = Served::with(|options| options.limits = few).tree("t");
+    let before = put(&served, "b", 0);
+    let mut whole = served.watch("t/watch", "");
+    let mut aside = served.watch("t/watch?path=/b", "");
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    let append = tree.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop)));
+    let much = append.unwrap().revision;
+    let last = whole.next().unwrap();
+    let why = format!("it takes too many steps to tell what revision {much} did");
+    assert_eq!((last.name.as_str(), last.data), ("gone", json!(why)));
+    let again = served.get(&format!("/api/v1/trees/t/watch?after={before}"));
+    assert_eq!((again.status.as_u16(), again.problem()), (410, "gone".to_owned()));
+    let mut behind = served.watch(&format!("t/watch?after={much}"), "");
+    let next = put(&served, "b", 1);
+    assert_eq!([&mut aside, &mut behind].map(|events| events.next().unwrap().id), [Some(next); 2]);
+}
+
 /// The ids of the next events.
 fn places<const N: usize>(events: &mut Events) -> [String; N] {
     [(); N].map(|()| events.next().unwrap().place.unwrap())
