@@ -164,14 +164,15 @@ impl Raw {
             || self.left_out.iter().any(|left| left.is_of(case, system, threads))
     }
 
-    /// The first of these that has figures here, and has none now.
+    /// The first of these that has figures here, and has none now, though there was time for it:
+    /// what bars need comes first, and others are not to keep it back.
     pub fn lost<'l>(&self, left_out: &'l [LeftOut]) -> Option<&'l LeftOut> {
         let has = |left: &&LeftOut| {
             let is_of = |row: &Row, case: &str| left.is_of(case, row.system, row.threads);
             self.rows.iter().any(|row| is_of(row, row.case))
                 || self.occupied.iter().any(|row| is_of(row, &beside_busy(row.case)))
         };
-        left_out.iter().find(has)
+        left_out.iter().filter(|left| left.cause != Cause::NoTime).find(has)
     }
 
     /// Reads one.
