@@ -51,8 +51,8 @@ pub struct Limits {
     /// wait in line. More make larger groups for one sync, until they get in each other's way in
     /// memory; 32.
     pub commits_max: usize,
-    /// Searches, diffs, merges, far pages, revisions that are many steps back, and pieces of a
-    /// history that are read for who watches, at a time, half of them for each user, token or
+    /// Searches, diffs, merges, reverts, far pages, revisions that are many steps back, and pieces
+    /// of a history that are read for who watches, at a time, half of them for each user, token or
     /// address that is not this machine's; the others wait in line, so that commits always find a
     /// thread; 8.
     pub long_reads_max: usize,

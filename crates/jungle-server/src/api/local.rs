@@ -87,7 +87,7 @@ pub(crate) async fn revert(
     let wanted: Wanted = body::asked(request, &app.options.limits).await?;
     let (branch, meta) = (wanted.branch(tree)?, wanted.meta(&app)?);
     let revision = wanted.revision()?;
-    kept(&app, move |_| {
+    let told = app.in_line(move || {
         // While an entry is settled what is shown may be older than what is there: nothing of a
         // revision that is not in it can be taken back from it.
         if branch.at(revision).is_ok() && local.snapshot(&branch)?.revision() < revision {
@@ -101,8 +101,8 @@ pub(crate) async fn revert(
         let mut told = of_entry(kept.id);
         told["renamed"] = renamed(&kept.value).into();
         Ok(told)
-    })
-    .await
+    });
+    Ok(published(&app, &told.await?))
 }
 
 /// Keeps something in the outbox, and has it published.
@@ -110,11 +110,15 @@ async fn kept(
     app: &Visitor,
     f: impl FnOnce(&Visitor) -> Result<Value, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
-    let told = app.write(f).await?;
+    Ok(published(app, &app.write(f).await?))
+}
+
+/// Has what was kept published, and tells of it.
+fn published(app: &Visitor, told: &Value) -> Response {
     if let Some(outbox) = app.boards.outbox() {
         outbox.tell();
     }
-    Ok((StatusCode::ACCEPTED, json(&told)).into_response())
+    (StatusCode::ACCEPTED, json(told)).into_response()
 }
 
 fn of_entry(id: Option<LocalId>) -> Value {

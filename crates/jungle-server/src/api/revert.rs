@@ -113,8 +113,9 @@ pub(crate) async fn revert(
     let meta = wanted.meta(&app)?;
     // What was done before needs no version that may be gone by now.
     let work = wanted.work(&app, &tree).await;
-    let answer = app.write(move |app| {
-        once(app, &[&tree], keyed, CommitOptions::from(&meta), |options| {
+    let visitor = app.clone();
+    let answer = app.in_line(move || {
+        once(&visitor, &[&tree], keyed, CommitOptions::from(&meta), |options| {
             do_it(&tree, &work?, expected, &options.meta)
         })
     });

@@ -348,9 +348,20 @@ fn what_looks_at_much_is_refused_where_there_are_too_many_and_the_rest_goes_on()
         assert_eq!(answer.problem(), "too-many", "{much}: {}", answer.text);
         assert_eq!(answer.status, 429);
     }
-    let merge = served.post(&format!("{tree}/merges"), r#"{"from":"b"}"#);
-    assert_eq!(merge.status, 429);
-    assert_eq!(merge.header("retry-after"), "5");
+    let before = served.server.jungle().revision();
+    for (much, body) in [
+        ("merges", r#"{"from":"b"}"#),
+        ("reverts", r#"{"revision":2}"#),
+        ("reverts", r#"{"revision":1,"mode":"restore"}"#),
+        ("reverts", r#"{"at":"1","mode":"restore"}"#),
+    ] {
+        // Whoever has no turn has begun nothing: the key is free for another one.
+        let key = [("idempotency-key", "k")];
+        let answer = served.send("POST", &format!("{tree}/{much}"), &key, Some(body));
+        assert_eq!(answer.problem(), "too-many", "{much}: {}", answer.text);
+        assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (429, "5"));
+    }
+    assert_eq!(served.server.jungle().revision(), before);
     served.post(&format!("{tree}/commits"), r#"{"edits":[{"op":"append"}]}"#).expect(200);
     served.get(&format!("{tree}/node?path=/1")).expect(200);
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use jungle::{CommitOptions, Jungle, OpenOptions};
 use jungle_cluster::{Cluster, LogError, MemoryLog, Options};
@@ -10,7 +11,7 @@ use jungle_server::{Access, Data, Role};
 
 use crate::appending::Appending;
 use crate::people::grant;
-use crate::support::{Folder, PATIENCE, Served};
+use crate::support::{Folder, PATIENCE, Served, limits};
 
 /// A server with an outbox, and whether nothing comes to the log from it.
 fn serve(
@@ -173,6 +174,25 @@ fn what_comes_back_under_another_key_is_told_while_cut_off() {
     assert!(renamed[0]["from"] == *one && renamed[0]["to"] != *one, "{told}");
     settle(&cluster, &is_away);
     assert_eq!(served.get("/api/v1/trees/t/node").expect(200)["child_count"], 3);
+}
+
+#[test]
+fn nothing_is_kept_of_a_revert_that_has_no_turn() {
+    let (folder, log) = (Folder::new("outbox-turn"), MemoryLog::new());
+    // Nobody comes to the end of the line.
+    let limits = limits(|limits| {
+        limits.long_reads_max = 0;
+        limits.line_time = Duration::ZERO;
+    });
+    let options = jungle_server::Options { limits, ..Default::default() };
+    let (served, cluster, is_away) = serve(log, &folder, options);
+    served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    let append = r#"{"edits":[{"op":"append"}]}"#;
+    let made = served.post("/api/v1/trees/t/commits", append).expect(200)["revision"].clone();
+    is_away.store(true, Ordering::SeqCst);
+    let undo = format!(r#"{{"revision":{made}}}"#);
+    assert_eq!(served.post("/api/v1/trees/t/local/reverts", &undo).problem(), "too-many");
+    assert_eq!(cluster.opened_local().unwrap().status().pending, 0);
 }
 
 #[test]
