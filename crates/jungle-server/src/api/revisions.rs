@@ -104,12 +104,14 @@ fn changed(
         if page.revisions.len() == asked.limit {
             break;
         }
-        match Doing::of(tree, info.revision)?.did_change_within(below, &mut steps) {
-            // The next page begins with this one, and with all steps.
-            Err(_) if page.next.is_some() => break,
-            Err(error) => return Err(error.into()),
-            Ok(true) => page.revisions.push(tags.info(&info)),
-            Ok(false) => {}
+        let did_change = Doing::of(tree, info.revision)?.did_change_within(below, &mut steps);
+        // The next page begins with this one, and with all steps.
+        if did_change.is_err() && page.next.is_some() {
+            break;
+        }
+        // One that takes more than all of them is told: nothing else leads to those behind it.
+        if did_change.unwrap_or(true) {
+            page.revisions.push(tags.info(&info));
         }
         page.next = Some(info.revision.number());
     }

@@ -16,6 +16,23 @@ fn with_revisions(n: i64) -> Served {
     served
 }
 
+/// The revisions of all pages, and how many pages these are.
+#[track_caller]
+fn pages(served: &Served, query: &str) -> (Vec<u64>, usize) {
+    let (mut told, mut after, mut count) = (Vec::new(), String::new(), 0);
+    loop {
+        let path = format!("/api/v1/trees/t/revisions?{query}{after}");
+        let page = served.get(&path).expect(200);
+        let revisions = page["revisions"].as_array().unwrap().iter();
+        told.extend(revisions.map(|info| info["revision"].as_u64().unwrap()));
+        count += 1;
+        if page["next"].is_null() {
+            return (told, count);
+        }
+        after = format!("&after={}", page["next"]);
+    }
+}
+
 #[test]
 fn history_comes_in_pages_from_both_ends() {
     let served = with_revisions(5);
@@ -47,21 +64,8 @@ fn revisions_that_changed_something_at_a_path_come_in_pages_from_both_ends() {
     served.post("/api/v1/trees/t/branches", r#"{"name":"draft"}"#).expect(201);
     let draft = put("draft", "n", 70);
     let main = put("main", "n", 80);
-    let pages = |query: &str| {
-        let (mut told, mut after) = (Vec::new(), String::new());
-        loop {
-            let path = format!("/api/v1/trees/t/revisions?{query}{after}");
-            let page = served.get(&path).expect(200);
-            let revisions = page["revisions"].as_array().unwrap().iter();
-            told.extend(revisions.map(|info| info["revision"].as_u64().unwrap()));
-            if page["next"].is_null() {
-                return told;
-            }
-            after = format!("&after={}", page["next"]);
-        }
-    };
     for limit in 1..=5 {
-        let told = |query: &str| pages(&format!("limit={limit}&{query}"));
+        let told = |query: &str| pages(&served, &format!("limit={limit}&{query}")).0;
         assert_eq!(told("path=/n"), [main, 4, 3, 2]);
         assert_eq!(told("path=/n&order=forward"), [2, 3, 4, main]);
         assert_eq!(told("path=/other"), [other]);
@@ -134,20 +138,22 @@ fn page_of_what_changed_something_ends_where_its_steps_do() {
     let put = |n: i64| tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap().revision.number();
     let mut all: Vec<u64> = (0..50).map(put).collect();
     all.reverse();
-    let (mut told, mut after, mut pages) = (Vec::new(), String::new(), 0);
-    loop {
-        let path = format!("/api/v1/trees/t/revisions?path=/&limit=1000{after}");
-        let page = served.get(&path).expect(200);
-        let revisions = page["revisions"].as_array().unwrap().iter();
-        told.extend(revisions.map(|info| info["revision"].as_u64().unwrap()));
-        pages += 1;
-        if page["next"].is_null() {
-            break;
-        }
-        after = format!("&after={}", page["next"]);
-    }
+    let (told, count) = pages(&served, "path=/&limit=1000");
     assert_eq!(told, all);
-    assert!((4..20).contains(&pages), "{pages}");
+    assert!((4..20).contains(&count), "{count}");
+}
+
+#[test]
+fn revision_that_takes_more_steps_than_a_page_has_is_told_and_leads_to_those_behind_it() {
+    let served = comparing(0);
+    let tree = served.server.jungle().open_tree("t").unwrap();
+    let node = tree.update(|tx| tx.append(&[])).unwrap();
+    let at = [node.value];
+    let put = |n: i64| tree.update(|tx| tx.put_attribute(&at, "n", n)).unwrap().revision.number();
+    let mut all: Vec<u64> = [node.revision.number()].into_iter().chain((0..3).map(put)).collect();
+    assert_eq!(pages(&served, "path=/0&order=forward").0, all);
+    all.reverse();
+    assert_eq!(pages(&served, "path=/0").0, all);
 }
 
 #[test]
