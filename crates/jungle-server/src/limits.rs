@@ -61,7 +61,8 @@ pub struct Limits {
     /// Steps of a diff, a merge, a revert, a revision that is watched, or a page of the revisions
     /// that changed something: a step is a node or an attribute that is looked at because it may
     /// differ, or a key in the path of what does; 20,000,000, which take some seconds and a
-    /// gigabyte.
+    /// gigabyte. What somebody's own commit has changed is not counted: that of an import, or of
+    /// more than 64 edits, is found out for as long as it takes.
     pub compare_steps_max: usize,
     /// Exports, values above 1 MiB too, and imports at a time, a quarter of them for each user,
     /// token or address that is not this machine's; 8.
