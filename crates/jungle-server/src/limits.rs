@@ -52,9 +52,9 @@ pub struct Limits {
     /// memory; 32.
     pub commits_max: usize,
     /// Searches, diffs, merges, reverts, far pages, revisions that are many steps back, and pieces
-    /// of a history that are read for who watches, at a time, half of them for each user, token or
-    /// address that is not this machine's; the others wait in line, so that commits always find a
-    /// thread; 8.
+    /// of a history that are read for who watches, at a time, half of them, rounded up, for each
+    /// user, token or address that is not this machine's (one client may have the only one); the
+    /// others wait in line, so that commits always find a thread; 8.
     pub long_reads_max: usize,
     /// How long they wait there, before they are refused; 10 s.
     pub line_time: Duration,
@@ -64,8 +64,8 @@ pub struct Limits {
     /// gigabyte. What somebody's own commit has changed is not counted: that of an import, or of
     /// more than 64 edits, is found out for as long as it takes.
     pub compare_steps_max: usize,
-    /// Exports, values above 1 MiB too, and imports at a time, a quarter of them for each user,
-    /// token or address that is not this machine's; 8.
+    /// Exports, values above 1 MiB and what differs between documents too, and imports at a time, a
+    /// quarter of them, rounded up, for each user, token or address that is not this machine's; 8.
     pub documents_max: usize,
     /// How long requests that are being worked on may take when the server stops; 10 s.
     pub stop_time: Duration,

@@ -1,5 +1,6 @@
-//! The line of those who look at much: so many have a turn at a time, and half of these at most are
-//! one client's. What else that one asks for waits apart, in front of nobody.
+//! The line of those who look at much: so many have a turn at a time, and half of these at most,
+//! rounded up, are one client's, which may have the only one. What else that one asks for waits
+//! apart, in front of nobody.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -529,8 +529,8 @@ impl Visitor {
     }
 
     /// Does what looks at much, off the threads that serve: so many at a time, and of these half at
-    /// most for one client. Who is refused has not begun. What looks and commits in one keeps its
-    /// turn until it is done, so also while a disk or a log is waited for.
+    /// most, rounded up, for one client. Who is refused has not begun. What looks and commits in
+    /// one keeps its turn until it is done, so also while a disk or a log is waited for.
     pub(crate) async fn in_line<T: Send + 'static>(
         &self,
         f: impl FnOnce() -> Result<T, Problem> + Send + 'static,

@@ -94,7 +94,8 @@ impl Between {
 }
 
 /// May be told who made a revision, and why? Whoever may not read the rest is told that of those
-/// that did something there, as who watches is.
+/// that did something there, as who watches is: what it did is compared for that, with the same
+/// steps as what is told.
 fn concerns(to: &Found, path: &Path, view: &View, steps: &mut Steps) -> Result<bool, Problem> {
     if view.is_whole() {
         return Ok(true);
