@@ -211,6 +211,15 @@ pub const RULES: &[Rule] = &[
     rule("cassandra", "write-local-unsynced", 3, Times(System::Cassandra, 5.0)),
 ];
 
+/// Does a bar speak of this system in this case: is it ours, or held against ours there?
+pub fn speak_of(experiment: &str, case: &str, system: System) -> bool {
+    let speaks = |rule: &Rule| {
+        (rule.experiment, rule.case) == (experiment, case)
+            && (system == System::Jungle || rule.bar.peer() == Some(system))
+    };
+    RULES.iter().any(speaks)
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULES;

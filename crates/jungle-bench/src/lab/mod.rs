@@ -23,7 +23,8 @@ use crate::{Failure, report};
 
 /// Runs what is asked for and not there yet, and writes the report into the folder. What is there
 /// stays where a program that it was measured with is missing now or fails, or there was no time
-/// for all of it: a report loses figures only to other figures.
+/// for ours, for what a bar needs, or for a peer that was ahead. Other peers that there was no time
+/// for go from it: they come last, and what was measured before them counts more.
 ///
 /// # Errors
 /// When there is no such experiment, or the folder cannot be written to. An experiment that fails

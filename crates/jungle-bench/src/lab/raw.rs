@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::machine::Machine;
-use crate::Failure;
 use crate::args::{OccupyIdle, Request};
 use crate::results::Row;
 use crate::systems::System;
+use crate::{Failure, bars, report};
 
 /// A file of `raw/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -164,15 +164,20 @@ impl Raw {
             || self.left_out.iter().any(|left| left.is_of(case, system, threads))
     }
 
-    /// The first of these that has figures here, and has none now, though there was time for it:
-    /// what bars need comes first, and others are not to keep it back.
+    /// The first of these that has figures here, and has none now. Slow peers are what there is no
+    /// time for: they are not to keep back what was measured before them, unless the report would
+    /// be better for us without them.
     pub fn lost<'l>(&self, left_out: &'l [LeftOut]) -> Option<&'l LeftOut> {
         let has = |left: &&LeftOut| {
-            let is_of = |row: &Row, case: &str| left.is_of(case, row.system, row.threads);
-            self.rows.iter().any(|row| is_of(row, row.case))
-                || self.occupied.iter().any(|row| is_of(row, &beside_busy(row.case)))
+            let is_lost = |row: &Row, case: &str, rows: &[Row]| {
+                left.is_of(case, row.system, row.threads)
+                    && (left.cause != Cause::NoTime || is_needed(row, rows))
+            };
+            let busy = &self.occupied;
+            self.rows.iter().any(|row| is_lost(row, row.case, &self.rows))
+                || busy.iter().any(|row| is_lost(row, &beside_busy(row.case), busy))
         };
-        left_out.iter().filter(|left| left.cause != Cause::NoTime).find(has)
+        left_out.iter().find(has)
     }
 
     /// Reads one.
@@ -196,6 +201,13 @@ impl Raw {
         let written = fs::write(&half, text).and_then(|()| fs::rename(&half, &path));
         Ok(written.map_err(|error| format!("cannot write {}: {error}", path.display()))?)
     }
+}
+
+/// Is this one of these rows ours, what a bar needs, or a peer's that is ahead?
+fn is_needed(row: &Row, rows: &[Row]) -> bool {
+    matches!(row.system, System::Jungle | System::Machine)
+        || bars::speak_of(row.experiment, row.case, row.system)
+        || report::is_ahead(row, rows)
 }
 
 /// What a case is called where it is measured a second time, beside busy cores.
@@ -230,5 +242,69 @@ impl LeftOut {
             Cause::NoTime => "no time",
         };
         format!("{kind}: {}", self.why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Cause, LeftOut, Machine, Raw, beside_busy};
+
+    /// E1: a bar needs Haskell, imbl is behind ours, and Java ahead of it.
+    fn raw() -> Raw {
+        let row = |case: &str, system: &str, rate: f64| {
+            json!({
+                "experiment": "read", "case": case, "system": system, "threads": 1,
+                "unit": "1/s", "samples": [rate],
+            })
+        };
+        let rows = [
+            row("count", "jungle", 5e8),
+            row("count", "haskell", 1e7),
+            row("count", "imbl", 1e8),
+            row("count", "java", 9e8),
+            row("summary", "jungle", 1e8),
+        ];
+        let raw = json!({
+            "experiment": "read", "command": "read", "machine": Machine::here(), "versions": {},
+            "settings": {
+                "quick": false, "tiny": false, "threads": [1], "tasks": 1000, "rounds": 1,
+                "seed": 1, "case": null, "systems": [], "occupy_idle": false,
+            },
+            "conditions": {"taken": "2026-01-01", "load": null, "seconds": 60.0},
+            "rows": rows, "left_out": [],
+        });
+        serde_json::from_value(raw).unwrap()
+    }
+
+    fn is_lost(raw: &Raw, case: &str, system: &str, cause: Cause) -> bool {
+        let (case, system) = (Some(case.to_owned()), system.to_owned());
+        let left = LeftOut { case, system, threads: Some(1), cause, why: String::new() };
+        raw.lost(&[left]).is_some()
+    }
+
+    #[test]
+    fn figures_are_lost_for_want_of_time_where_only_a_peer_behind_had_them() {
+        let mut raw = raw();
+        for (case, system, is_kept) in [
+            ("count", "jungle", true),
+            ("summary", "jungle", true),
+            ("count", "haskell", true),
+            ("count", "java", true),
+            ("count", "imbl", false),
+            ("summary", "imbl", false),
+        ] {
+            assert_eq!(is_lost(&raw, case, system, Cause::NoTime), is_kept, "{case} {system}");
+        }
+        for cause in [Cause::Failed, Cause::Missing] {
+            assert!(is_lost(&raw, "count", "imbl", cause), "{cause:?}");
+            assert!(!is_lost(&raw, "summary", "imbl", cause), "{cause:?}");
+        }
+        let busy = beside_busy("count");
+        assert!(!is_lost(&raw, &busy, "java", Cause::NoTime));
+        raw.occupied = raw.rows.clone();
+        assert!(is_lost(&raw, &busy, "java", Cause::NoTime));
+        assert!(!is_lost(&raw, &busy, "imbl", Cause::NoTime));
     }
 }

@@ -45,6 +45,11 @@ pub fn section(raws: &[Raw], blocks: &mut Vec<Block>) {
     }
 }
 
+/// Does this one of these rows, a peer's, do better than ours?
+pub fn is_ahead(its: &Row, rows: &[Row]) -> bool {
+    race(its, rows).is_some_and(|race| race.times > 1.0)
+}
+
 /// Each figure of a peer that has ours beside it.
 fn races(rows: &[Row]) -> Vec<Race<'_>> {
     rows.iter().filter_map(|its| race(its, rows)).collect()

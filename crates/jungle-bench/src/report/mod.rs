@@ -17,6 +17,7 @@ mod torture;
 use std::fs;
 use std::path::Path;
 
+pub use self::behind::is_ahead;
 use self::claims::{Outcome, State};
 use self::document::{Block, Document};
 use self::torture::Torture;

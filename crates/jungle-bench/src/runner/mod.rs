@@ -8,9 +8,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use self::order::{Kind, Split};
-use crate::Failure;
 use crate::args::{OccupyIdle, Request};
-use crate::bars::{RULES, Rule};
 use crate::experiments::Options;
 use crate::experiments::folder::Folder;
 use crate::lab::{Cause, LeftOut, Machine, beside_busy, cores};
@@ -24,6 +22,7 @@ use crate::syncs;
 use crate::systems::{Counted, Program, System, root};
 use crate::touch::touch;
 use crate::watchdog;
+use crate::{Failure, bars};
 
 /// Of which of the rows of a case a measurement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +49,7 @@ struct Cell {
 impl Cell {
     /// Does a bar speak of its case, and is it ours, or held against ours there?
     fn is_of_a_bar(&self) -> bool {
-        let speaks = |rule: &Rule| {
-            (rule.experiment, rule.case) == (self.case.experiment, self.case.name)
-                && (self.system == System::Jungle || rule.bar.peer() == Some(self.system))
-        };
-        RULES.iter().any(speaks)
+        bars::speak_of(self.case.experiment, self.case.name, self.system)
     }
 
     /// What the case is called.
