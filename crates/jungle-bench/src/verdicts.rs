@@ -43,25 +43,35 @@ pub fn all(rows: &[Row]) -> Vec<Verdict> {
 }
 
 fn verdict(rule: &Rule, rows: &[Row]) -> Option<Verdict> {
-    let row = |system, threads| find(rows, (rule.experiment, rule.case), system, threads);
-    let ours = row(System::Jungle, rule.threads)?;
-    let numbers = match rule.bar {
-        Bar::TimesHaskell(_) => ours.over(row(System::Haskell, rule.threads)?),
-        Bar::Times(peer, _) | Bar::MoreThan(peer) | Bar::LessThan(peer) => {
-            ours.over(row(peer, rule.threads)?)
-        }
-        Bar::TimesOneThread(_) => ours.over(row(System::Jungle, 1)?),
-        Bar::TimesFloor(_) => {
-            let floor = (rule.experiment, floor_of(rule));
-            ours.over(find(rows, floor, System::Machine, rule.threads)?)
-        }
-        Bar::AtMost(_) | Bar::NeverOver(_) | Bar::AtLeast(_) | Bar::Told => ours.samples.clone(),
-    };
+    let (ours, other) = sides(rule, rows)?;
+    let numbers = other.map_or_else(|| ours.samples.clone(), |other| ours.over(other));
     if numbers.is_empty() {
         return None;
     }
     let (reached, spread) = (median(&numbers), spread(&numbers));
     Some(Verdict { rule: *rule, reached, spread, rounds: numbers.len() })
+}
+
+/// Is all there that the bar needs, though no round has both sides of it?
+pub fn is_apart(rule: &Rule, rows: &[Row]) -> bool {
+    matches!(sides(rule, rows), Some((ours, Some(other))) if ours.over(other).is_empty())
+}
+
+/// Ours, and what it is held against, if the bar is not of ours alone; `None` where one of them is
+/// not there.
+fn sides<'r>(rule: &Rule, rows: &'r [Row]) -> Option<(&'r Row, Option<&'r Row>)> {
+    let row = |system, threads| find(rows, (rule.experiment, rule.case), system, threads);
+    let ours = row(System::Jungle, rule.threads)?;
+    let other = match (rule.bar, rule.bar.peer()) {
+        (Bar::TimesOneThread(_), _) => row(System::Jungle, 1)?,
+        (Bar::TimesFloor(_), _) => {
+            let floor = (rule.experiment, floor_of(rule));
+            find(rows, floor, System::Machine, rule.threads)?
+        }
+        (_, Some(peer)) => row(peer, rule.threads)?,
+        (_, None) => return Some((ours, None)),
+    };
+    Some((ours, Some(other)))
 }
 
 /// The case that has the floor of the same run: one of its own, where an experiment has several.

@@ -31,11 +31,16 @@ pub fn section(raws: &[Raw], blocks: &mut Vec<Block>) {
     let races: Vec<Race> = raws.iter().flat_map(|raw| races(&raw.rows)).collect();
     let mut lost: Vec<&Race> = races.iter().filter(|race| race.times > 1.0).collect();
     lost.sort_by(|a, b| b.times.total_cmp(&a.times));
+    let apart = |raw: &Raw| raw.rows.iter().filter(|its| is_apart(its, &raw.rows)).count();
+    let apart = match raws.iter().map(apart).sum::<usize>() {
+        0 => String::new(),
+        count => format!(" Of {count} more it is not known: no round has both."),
+    };
     blocks.push(Block::Heading("Behind".to_owned()));
     blocks.push(Block::Text(format!(
         "Of {} figures that a peer has beside ours it does better in {}: more a second, or with \
-         less time or space. The worst come first. What a peer keeps, and makes durable, is in \
-         bench/peers/README.md.",
+         less time or space.{apart} The worst come first. What a peer keeps, and makes durable, \
+         is in bench/peers/README.md.",
         races.len(),
         lost.len()
     )));
@@ -55,14 +60,24 @@ fn races(rows: &[Row]) -> Vec<Race<'_>> {
     rows.iter().filter_map(|its| race(its, rows)).collect()
 }
 
-fn race<'r>(its: &'r Row, rows: &'r [Row]) -> Option<Race<'r>> {
+/// Ours beside this one, if it is of a peer, and one of them is better.
+fn ours_beside<'r>(its: &Row, rows: &'r [Row]) -> Option<&'r Row> {
     let is_peer = !matches!(its.system, System::Jungle | System::Machine);
     // How far turns lie apart is no race, and a mean stands beside its median.
     let is_statistic = its.case.contains("-mean") || its.case.contains("-deviation");
     if !is_peer || is_statistic || NO_RACE.contains(&(its.experiment, its.case)) {
         return None;
     }
-    let ours = find(rows, (its.experiment, its.case), System::Jungle, its.threads)?;
+    find(rows, (its.experiment, its.case), System::Jungle, its.threads)
+}
+
+/// Was it never measured in one round with ours?
+fn is_apart(its: &Row, rows: &[Row]) -> bool {
+    ours_beside(its, rows).is_some_and(|ours| ours.over(its).is_empty())
+}
+
+fn race<'r>(its: &'r Row, rows: &'r [Row]) -> Option<Race<'r>> {
+    let ours = ours_beside(its, rows)?;
     // As the tables have it: ours over its, round by round.
     let over = ours.over(its);
     if over.is_empty() {

@@ -537,6 +537,9 @@ fn why_not(rule: &Rule, raws: &[Raw]) -> String {
     let Some(raw) = raws.iter().find(|raw| raw.experiment == *experiment) else {
         return format!("not run: `jungle-bench {experiment} --report DIR`");
     };
+    if verdicts::is_apart(rule, &raw.rows) {
+        return "never measured in one round with what it is held against".to_owned();
+    }
     let systems = [Some(System::Jungle), rule.bar.peer()].map(|system| system.map(System::name));
     let is_its = |left: &&LeftOut| {
         left.case.as_ref().is_none_or(|of| of == case)

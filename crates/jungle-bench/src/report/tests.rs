@@ -100,6 +100,25 @@ fn bars_that_rest_on_few_rounds_say_so() {
 }
 
 #[test]
+fn a_bar_of_which_no_round_has_both_sides_says_so() {
+    let outcomes = outcomes(&[apart()]);
+    let count = outcomes.iter().find(|outcome| outcome.what.starts_with("read count")).unwrap();
+    assert_eq!(count.state, State::NotMeasured);
+    let told = "count, 1 thread: never measured in one round with what it is held against";
+    assert!(count.measured.contains(told), "{}", count.measured);
+    assert!(count.measured.contains("count, 2 threads: not measured: "), "{}", count.measured);
+}
+
+/// Where the time had ended before ours was measured beside Haskell.
+fn apart() -> Raw {
+    let mut raw = raw();
+    for row in raw.rows.iter_mut().filter(|row| row.system.name() == "haskell") {
+        row.rounds = vec![3, 4, 5];
+    }
+    raw
+}
+
+#[test]
 fn each_experiment_says_on_what_and_how_it_was_run() {
     let mut raw = raw();
     raw.machine.processor = "a processor".to_owned();
@@ -285,6 +304,10 @@ fn losses_are_a_section_of_their_own_the_worst_first() {
     };
     let none = count(std::slice::from_ref(&raw));
     assert!(none.contains("Of 2 figures") && !none.contains("| case |"), "{none}");
+    assert!(!none.contains("no round has both"), "{none}");
+    let never = count(&[apart()]);
+    assert!(never.contains("Of 0 figures"), "{never}");
+    assert!(never.contains("Of 2 more it is not known: no round has both."), "{never}");
     for row in raw.rows.iter_mut().filter(|row| row.system.name() == "haskell") {
         let more = if row.case == "visit" { 2e9 } else { 3e9 };
         row.samples.fill(more);

@@ -67,11 +67,12 @@ fn the_figures_of_bars_follow_from_the_samples() {
 fn all_that_is_behind_is_told() {
     let (page, raws) = (page(), raws());
     let section = section(&page, "Behind");
-    let (table, mut races, mut lost) = (cells(section), 0, 0);
+    let (table, mut races, mut lost, mut apart) = (cells(section), 0, 0, 0);
     for (experiment, rows) in &raws {
         for row in rows.iter().filter(|row| is_race(row)) {
             let Some(ours) = ours_beside(row, rows) else { continue };
             if over(ours, row).is_empty() {
+                apart += 1;
                 continue;
             }
             races += 1;
@@ -81,6 +82,8 @@ fn all_that_is_behind_is_told() {
     assert_eq!(table.len(), lost);
     let told = format!("Of {races} figures that a peer has beside ours it does better in {lost}:");
     assert!(section.contains(&told), "{told}");
+    let told = format!("Of {apart} more it is not known");
+    assert_eq!(section.contains(&told), apart > 0, "{told}");
 }
 
 /// Amdahl's law, where there are two points.
