@@ -53,6 +53,9 @@ enum Other {
         /// Boards that are asked in the same run; all that are built, if nothing is said.
         #[arg(long, value_delimiter = ',', value_enum, num_args = 0..)]
         peers: Option<Vec<System>>,
+        /// Steps of a closure's own work in `hot`; as many as take long enough, if nothing is said.
+        #[arg(long)]
+        steps: Option<u64>,
     },
     /// Opens a folder that `sample open` has made, and reads from it: a line of JSON.
     #[command(hide = true)]
@@ -275,6 +278,8 @@ pub enum Command {
         options: experiments::Options,
         /// Beside these boards, or those that are built.
         peers: Option<Vec<System>>,
+        /// With so many steps in each closure, or as many as take long enough.
+        steps: Option<u64>,
     },
     /// Opening of a folder.
     Reopen {
@@ -321,8 +326,8 @@ impl Args {
             (Some(Other::Report { folder }), _) => Command::Report(folder),
             (Some(Other::Track(request)), _) => Command::Track(request),
             (Some(Other::TrackWork), _) => Command::TrackWork,
-            (Some(Other::Sample { experiment, case, options, peers }), _) => {
-                Command::Sample { experiment, case, options, peers }
+            (Some(Other::Sample { experiment, case, options, peers, steps }), _) => {
+                Command::Sample { experiment, case, options, peers, steps }
             }
             (Some(Other::Reopen { folder, options }), _) => Command::Reopen { folder, options },
             (Some(Other::UseHot { folder, group, options }), _) => {

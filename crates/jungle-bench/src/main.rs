@@ -44,13 +44,13 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
     let result = match Args::parse().command() {
-        Command::Sample { experiment, case, options, peers } => {
+        Command::Sample { experiment, case, options, peers, steps } => {
             let built = || {
                 let peers = plan::peers(&experiment, &case).into_iter();
                 peers.filter(|system| system.is_built()).collect()
             };
             let peers = peers.unwrap_or_else(built);
-            experiments::sample(&experiment, &case, options, &peers).and_then(print)
+            experiments::sample(&experiment, &case, options, &peers, steps).and_then(print)
         }
         Command::Reopen { folder, options } => {
             experiments::reopen(&folder, options).and_then(print)

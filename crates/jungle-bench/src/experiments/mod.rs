@@ -33,6 +33,7 @@ pub mod write;
 use clap::Args;
 
 pub use self::board::placed;
+pub use self::hot::steps;
 pub use self::larger::hot;
 pub use self::open::reopen;
 use self::processor::processor_us;
@@ -78,7 +79,8 @@ impl Options {
     }
 }
 
-/// Measures one case once; our own program asks these peers in the same run, where it asks any.
+/// Measures one case once; our own program asks these peers in the same run, where it asks any, and
+/// closures of `hot` have so many [`steps`], where that is told.
 ///
 /// # Errors
 /// When there is no such case, or no room for it.
@@ -87,6 +89,7 @@ pub fn sample(
     case: &str,
     options: Options,
     peers: &[System],
+    steps: Option<u64>,
 ) -> Result<Sample, Failure> {
     let measured = match experiment {
         "alice" => alice::sample(case, options)?,
@@ -109,7 +112,7 @@ pub fn sample(
         "memory" => memory::sample(case, options)?,
         "wide" => wide::sample(case, options)?,
         "diff" | "merge" => diff::sample(experiment, case, options)?,
-        "hot" => hot::sample(case, options)?,
+        "hot" => hot::sample(case, options, steps)?,
         "larger-than-memory" => larger::sample(case, options)?,
         "neighbours" => neighbours::sample(case, options)?,
         "reclaim" => reclaim::sample(case, options)?,

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use self::order::{Kind, Split};
 use crate::args::{OccupyIdle, Request};
-use crate::experiments::Options;
 use crate::experiments::folder::Folder;
+use crate::experiments::{self, Options};
 use crate::lab::{Cause, LeftOut, Machine, beside_busy, cores};
 use crate::occupy::{Confined, Cores};
 use crate::plan::{self, Case, Number};
@@ -277,6 +277,7 @@ fn program(case: &Case, system: System, threads: usize, request: &Request) -> Op
     let program = |tasks| {
         let mut program = runs.program(&told, Options { tasks, ..options });
         program.argv.extend(peers(case, request));
+        program.argv.extend(steps(case, options));
         // Where syncs are counted nothing is timed.
         if case.counted.is_none() {
             program.argv.extend(runs.warm_up(options));
@@ -315,6 +316,14 @@ fn peers(case: &Case, request: &Request) -> Vec<String> {
     let names = (!peers.is_empty())
         .then(|| peers.iter().map(|system| system.name()).collect::<Vec<_>>().join(","));
     ["--peers".to_owned()].into_iter().chain(names).collect()
+}
+
+/// What tells runs whose closures must do the same how much that is.
+fn steps(case: &Case, options: Options) -> Vec<String> {
+    match case.experiment == "hot" && !options.tiny {
+        true => vec!["--steps".to_owned(), experiments::steps().to_string()],
+        false => Vec::new(),
+    }
 }
 
 fn measure(program: &Program, deadline: Option<Instant>) -> Result<Sample, Reason> {

@@ -190,6 +190,21 @@ fn only_boards_that_are_asked_for_are_asked() {
 }
 
 #[test]
+fn closures_work_as_much_on_one_thread_as_on_two() {
+    let request = asked("jungle-bench hot --threads 1,2 --systems jungle");
+    let rounds = Rounds::new(&plan::cases("hot").unwrap(), &request, 1, None);
+    let told = |cell: &Cell| {
+        let mut behind = cell.program.argv.iter().skip_while(|word| *word != "--steps").skip(1);
+        behind.next().unwrap().parse::<u64>().unwrap()
+    };
+    let mut steps: Vec<u64> = rounds.cells.iter().map(told).collect();
+    assert!(steps.len() > 2, "{steps:?}");
+    steps.dedup();
+    assert_eq!(steps.len(), 1, "{steps:?}");
+    assert!(steps[0] >= 45_000);
+}
+
+#[test]
 fn a_peer_that_failed_leaves_the_others_their_numbers() {
     let sample = Sample::rate(1.0, 3).with("warp-read", 2.0);
     let sample = sample.with_failed("pocketbase", "it ended".to_owned());
