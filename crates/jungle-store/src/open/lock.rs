@@ -15,8 +15,25 @@ use crate::pages;
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl OpenOptions {
-    /// Makes sure that this is, or becomes, a Jungle's folder, and that nobody else has it.
+    /// Makes sure that this is, or becomes, a Jungle's folder, and that nobody else has it, if need
+    /// be once those have gone who only read it.
     pub(crate) fn lock(&self, disk: &dyn Disk) -> Result<Box<dyn DiskFile>, OpenError> {
+        let mut waited = Duration::ZERO;
+        loop {
+            // From the beginning each time: the folder may have been removed and made anew since,
+            // and the lock of a file that has no name any more keeps nobody out.
+            let locked = self.lock_at_once(disk);
+            let is_held = matches!(locked, Err(OpenError::Locked { .. }));
+            if !is_held || waited >= self.readers_waited_for || !is_only_read(disk)? {
+                return locked;
+            }
+            self.progress.go_on()?;
+            std::thread::sleep(PAUSE);
+            waited += PAUSE;
+        }
+    }
+
+    fn lock_at_once(&self, disk: &dyn Disk) -> Result<Box<dyn DiskFile>, OpenError> {
         let folder = || disk.place().into();
         let there = match disk.list("") {
             Ok(there) => there,
@@ -37,7 +54,7 @@ impl OpenOptions {
             false => (Mode::Create, Lock::Exclusive),
         };
         let file = disk.open(LOCK, mode).map_err(doing("open", LOCK))?;
-        if !self.has_locked(disk, &*file, lock)? {
+        if !file.try_lock(lock).map_err(doing("lock", LOCK))? {
             return Err(OpenError::Locked { folder: folder() });
         }
         let is_marked = match Mark::read(&*file) {
@@ -52,27 +69,6 @@ impl OpenOptions {
             return not_ours();
         }
         Ok(file)
-    }
-
-    /// Locks the file, if need be once those have gone who only read the folder.
-    fn has_locked(
-        &self,
-        disk: &dyn Disk,
-        file: &dyn DiskFile,
-        lock: Lock,
-    ) -> Result<bool, OpenError> {
-        let mut waited = Duration::ZERO;
-        loop {
-            if file.try_lock(lock).map_err(doing("lock", LOCK))? {
-                return Ok(true);
-            }
-            if waited >= self.readers_waited_for || !is_only_read(disk)? {
-                return Ok(false);
-            }
-            self.progress.go_on()?;
-            std::thread::sleep(PAUSE);
-            waited += PAUSE;
-        }
     }
 }
 

@@ -6,19 +6,29 @@ use std::thread;
 use std::time::Duration;
 
 use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
-use jungle_store::{OpenError, OpenOptions};
+use jungle_store::disk::{Disk, Mode};
+use jungle_store::{OpenError, OpenOptions, Store};
 
-#[test]
-fn a_writer_waits_for_readers_and_not_for_another_writer() {
-    let disk = SimDisk::new();
-    let open = |options: OpenOptions| options.open_on(Arc::new(disk.clone()));
-    let patient = || OpenOptions::new().wait_for_readers(Duration::from_secs(600));
-    open(OpenOptions::new()).unwrap().close().unwrap();
-    let reader = open(OpenOptions::new().read_only()).unwrap();
-    let brief = OpenOptions::new().wait_for_readers(Duration::from_millis(1));
-    for options in [OpenOptions::new(), brief] {
-        assert!(matches!(open(options), Err(OpenError::Locked { .. })));
-    }
+fn open(options: OpenOptions, disk: &SimDisk) -> Result<Store, OpenError> {
+    options.open_on(Arc::new(disk.clone()))
+}
+
+fn patient() -> OpenOptions {
+    OpenOptions::new().wait_for_readers(Duration::from_secs(600))
+}
+
+fn is_locked<T>(opened: Result<T, OpenError>) -> bool {
+    matches!(opened, Err(OpenError::Locked { .. }))
+}
+
+/// Does some work, which waits for a reader of this disk. While it waits, something else is done,
+/// and then the reader goes.
+fn beside_a_reader<T: Send>(
+    disk: &SimDisk,
+    meanwhile: impl FnOnce(),
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    let reader = open(OpenOptions::new().read_only(), disk).unwrap();
     let (tell, told) = mpsc::channel();
     let (waits, mut locks) = (tell.clone(), 0);
     disk.watch(move |call, _| {
@@ -29,18 +39,47 @@ fn a_writer_waits_for_readers_and_not_for_another_writer() {
         }
         Fate::Go
     });
-    let opened = thread::scope(|scope| {
-        let writer = scope.spawn(|| {
-            let opened = open(patient());
+    let done = thread::scope(|scope| {
+        let working = scope.spawn(move || {
+            let done = work();
             let _ = tell.send(());
-            opened
+            done
         });
         told.recv().unwrap();
+        meanwhile();
         drop(reader);
-        writer.join().unwrap()
+        working.join().unwrap()
     });
     disk.unwatch();
-    let writer = opened.unwrap();
-    assert!(matches!(open(patient()), Err(OpenError::Locked { .. })));
+    done
+}
+
+#[test]
+fn a_writer_waits_for_readers_and_not_for_another_writer() {
+    let disk = SimDisk::new();
+    open(OpenOptions::new(), &disk).unwrap().close().unwrap();
+    let reader = open(OpenOptions::new().read_only(), &disk).unwrap();
+    let brief = OpenOptions::new().wait_for_readers(Duration::from_millis(1));
+    for options in [OpenOptions::new(), brief] {
+        assert!(is_locked(open(options, &disk)));
+    }
+    drop(reader);
+    let writer = beside_a_reader(&disk, || (), || open(patient(), &disk)).unwrap();
+    assert!(is_locked(open(patient(), &disk)));
+    writer.create_tree("t").unwrap();
+}
+
+#[test]
+fn who_waits_locks_the_folder_that_is_there_in_the_end() {
+    let disk = SimDisk::new();
+    open(OpenOptions::new(), &disk).unwrap().close().unwrap();
+    let replace = || {
+        let mark = &disk.files()["LOCK"];
+        let file = disk.open("new", Mode::CreateNew).unwrap();
+        assert_eq!(file.write_at(mark, 0).unwrap(), mark.len());
+        disk.rename("new", "LOCK").unwrap();
+    };
+    let writer = beside_a_reader(&disk, replace, || open(patient(), &disk)).unwrap();
+    assert!(is_locked(open(OpenOptions::new(), &disk)));
     writer.create_tree("t").unwrap();
 }
