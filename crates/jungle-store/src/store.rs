@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use jungle_db::{CommitRecord, Durability, Journal, JournalError, Jungle, Revision};
 use jungle_tree::ArenaOptions;
@@ -50,6 +51,8 @@ pub struct Store {
     pub(crate) report: OpenReport,
     /// The folder that its trees spill into, if they do.
     pub(crate) spill: Option<PathBuf>,
+    /// So long a backup waits for those who read the copy.
+    pub(crate) readers_waited_for: Duration,
 }
 
 impl Store {

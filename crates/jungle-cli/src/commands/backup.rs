@@ -158,6 +158,11 @@ fn write(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 
 fn copy(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.read_alone(&args.dir).map_err(or_by_server("backup", &args.dir))?;
+    if is_same(&args.dir, &args.backup) {
+        // It would wait for itself, who reads it.
+        let locked = OpenError::Locked { folder: args.backup.as_str().into() };
+        return Err(not_copied(&BackupError::Target(locked)));
+    }
     let copied = folder.backup_telling(&args.backup, progress());
     let report = copied.map_err(|error| match &error {
         BackupError::Source(OpenError::Locked { .. }) => {
@@ -166,6 +171,12 @@ fn copy(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         _ => not_copied(&error),
     })?;
     print(&report, context.format)
+}
+
+/// Are these one folder?
+fn is_same(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(fs::canonicalize);
+    one.is_ok_and(|one| other.is_ok_and(|other| one == other))
 }
 
 /// Shows how far a copy is, which an interrupt gives up.

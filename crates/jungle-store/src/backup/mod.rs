@@ -22,6 +22,7 @@ mod stream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use jungle_db::{Durability, Revision};
 
@@ -250,7 +251,7 @@ impl Store {
     ) -> Result<BackupReport, BackupError> {
         self.must_stand_still().map_err(BackupError::Source)?;
         let BackupProgress { copying: tell, checking } = progress;
-        let lock = locked(&*to)?;
+        let lock = locked(&*to, self.readers_waited_for, &tell)?;
         let _still = self.checkpoints.still();
         // Asked for only now: the checkpoint that is copied, and a copy that somebody else made
         // until it was locked here, have nothing newer.
@@ -305,9 +306,14 @@ impl Store {
     }
 }
 
-/// Locks a folder that a copy is made in.
-fn locked(to: &dyn Disk) -> Result<Box<dyn DiskFile>, BackupError> {
-    let lock = OpenOptions::new().lock(to).map_err(BackupError::Target)?;
+/// Locks a folder that a copy is made in, if need be once those have gone who only read it.
+fn locked(
+    to: &dyn Disk,
+    wait: Duration,
+    tell: &Progress,
+) -> Result<Box<dyn DiskFile>, BackupError> {
+    let options = OpenOptions::new().wait_for_readers(wait).progress(tell.untold());
+    let lock = options.lock(to).map_err(BackupError::Target)?;
     erase::finish(to, &*lock).map_err(BackupError::Target)?;
     Ok(lock)
 }

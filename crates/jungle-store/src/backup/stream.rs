@@ -182,7 +182,7 @@ impl OpenOptions {
         ask: impl FnOnce(Revision) -> io::Result<R>,
     ) -> Result<BackupReport, BackupError> {
         let BackupProgress { copying: tell, checking } = progress;
-        let target = Target::begin(&*to, locked(&*to)?)?;
+        let target = Target::begin(&*to, locked(&*to, self.readers_waited_for, &tell)?)?;
         let stream = ask(target.before()).map_err(StreamError::from)?;
         let taken = take(stream, &target, &to, tell, Bound::new(self.stream_bytes_max));
         let (newest, copied) = taken.inspect_err(|error| {

@@ -153,7 +153,8 @@ impl OpenOptions {
             true => None,
             false => Some(Keeping::start(&jungle, &log, &checkpoints, self.checkpoint_every)?),
         };
-        Ok(Store { keeping, checkpoints, jungle, log, disk, report, spill })
+        let readers_waited_for = self.readers_waited_for;
+        Ok(Store { keeping, checkpoints, jungle, log, disk, report, spill, readers_waited_for })
     }
 
     /// Reads what is there, without the checkpoint if that is damaged and not needed; tells why.

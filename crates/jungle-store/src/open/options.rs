@@ -46,7 +46,7 @@ pub struct OpenOptions {
     pub(super) read_only: bool,
     pub(super) beside_a_writer: bool,
     pub(super) checked: bool,
-    pub(super) readers_waited_for: Duration,
+    pub(crate) readers_waited_for: Duration,
     pub(crate) stream_bytes_max: u64,
     pub(crate) progress: Progress,
 }
@@ -355,7 +355,8 @@ impl OpenOptions {
 
     /// How long whoever opens it to write waits for others that only read it, before that is
     /// [refused](crate::OpenError::Locked): not at all unless this says otherwise. Nobody waits for
-    /// somebody else who writes to it.
+    /// somebody else who writes to it. A [backup](crate::Store::backup) of it, or one that is
+    /// [taken](OpenOptions::take_backup), waits as long for those who read the copy.
     ///
     /// ```
     /// use std::time::Duration;

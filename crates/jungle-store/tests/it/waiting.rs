@@ -1,5 +1,6 @@
 //! Whoever opens a folder to write can wait for those who only read it.
 
+use std::io::{self, Cursor};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
 use jungle_store::disk::{Disk, Mode};
-use jungle_store::{OpenError, OpenOptions, Store};
+use jungle_store::{BackupError, BackupProgress, OpenError, OpenOptions, Progress, Store};
 
 fn open(options: OpenOptions, disk: &SimDisk) -> Result<Store, OpenError> {
     options.open_on(Arc::new(disk.clone()))
@@ -82,4 +83,33 @@ fn who_waits_locks_the_folder_that_is_there_in_the_end() {
     let writer = beside_a_reader(&disk, replace, || open(patient(), &disk)).unwrap();
     assert!(is_locked(open(OpenOptions::new(), &disk)));
     writer.create_tree("t").unwrap();
+}
+
+#[test]
+fn a_backup_waits_for_those_who_read_the_copy() {
+    let (disk, copy) = (SimDisk::new(), SimDisk::new());
+    let backup = |store: &Store| store.backup_on(Arc::new(copy.clone()));
+    let is_refused = |error| matches!(error, BackupError::Target(OpenError::Locked { .. }));
+    let store = open(OpenOptions::new(), &disk).unwrap();
+    store.create_tree("one").unwrap();
+    backup(&store).unwrap();
+    let reader = open(OpenOptions::new().read_only(), &copy).unwrap();
+    assert!(is_refused(backup(&store).unwrap_err()));
+    drop((reader, store));
+
+    let store = open(patient(), &disk).unwrap();
+    store.create_tree("two").unwrap();
+    let report = beside_a_reader(&copy, || (), || backup(&store)).unwrap();
+    assert_eq!((report.before.number(), report.revision.number()), (1, 2));
+
+    store.create_tree("three").unwrap();
+    let take = || {
+        patient().take_backup_on(Arc::new(copy.clone()), BackupProgress::default(), |since| {
+            let mut bytes = Vec::new();
+            let written = store.write_backup(since, &mut bytes, Progress::default());
+            written.map(|_| Cursor::new(bytes)).map_err(io::Error::other)
+        })
+    };
+    let report = beside_a_reader(&copy, || (), take).unwrap();
+    assert_eq!((report.before.number(), report.revision.number()), (2, 3));
 }
