@@ -34,9 +34,10 @@ const LONG: Extent = Extent {
     requests_min: 5000,
 };
 
-/// The same requests each time, at most 18 for each operation: one after the other, so that each
-/// finds what those before it have left. How many cover each parameter depends on the document, so
-/// these are left out. That the machine is busy fails none of them.
+/// The same requests each time, as long as it and what it was installed with stay: at most 18 for
+/// each operation, one after the other, so that each finds what those before it have left. How many
+/// cover each parameter depends on the document, so these are left out. That the machine is busy
+/// fails none of them, nor that a server is asked to wait, which it does for up to a minute.
 const BRIEF: Extent = Extent {
     arguments: &[
         "--phases=examples,fuzzing",
@@ -45,7 +46,7 @@ const BRIEF: Extent = Extent {
         "--seed=0",
         "--generation-database=none",
         "--suppress-health-check=all",
-        "--request-timeout=60",
+        "--request-timeout=120",
     ],
     requests_min: 400,
 };
@@ -66,11 +67,14 @@ pub fn run(arguments: &[String]) -> Result<()> {
     generated(&program, &LONG)
 }
 
-/// Installs it, in a folder of its own.
+/// Installs it, in a folder of its own. Its own version is always the same; what it needs is of the
+/// day.
 pub fn schemathesis() -> Result<PathBuf> {
     let folder = target_dir().join(format!("schemathesis-{VERSION}"));
     let program = folder.join("bin/schemathesis");
-    if program.is_file() {
+    // Made last: where pip was killed the program may be there, and not all that it needs.
+    let whole = folder.join("whole");
+    if whole.is_file() {
         return Ok(program);
     }
     need("python:ensurepip", "python3-venv")?;
@@ -81,6 +85,7 @@ pub fn schemathesis() -> Result<PathBuf> {
     let mut install = command(folder.join("bin/pip"), install);
     install.arg(format!("schemathesis=={VERSION}"));
     run_command(install)?;
+    std::fs::write(&whole, "").context(format!("cannot write {}", whole.display()))?;
     Ok(program)
 }
 
@@ -203,14 +208,15 @@ impl Server {
         if let Some(token) = &token {
             serve.arg("--access").arg(token.folder.join("access.toml"));
         }
-        let mut child = serve.stdout(Stdio::piped()).spawn().context("cannot start the server")?;
+        let child = serve.stdout(Stdio::piped()).spawn().context("cannot start the server")?;
+        // From here on it is killed whatever fails.
+        let mut server = Server { child, url: String::new(), token, folder };
         let mut line = String::new();
-        let told = child.stdout.take().expect("piped above");
+        let told = server.child.stdout.take().expect("piped above");
         BufReader::new(told).read_line(&mut line).context("cannot read what the server says")?;
         let told: serde_json::Value =
             serde_json::from_str(&line).context("what the server says")?;
-        let url = told["url"].as_str().context("the server says no address")?.to_owned();
-        let server = Server { child, url, token, folder };
+        server.url = told["url"].as_str().context("the server says no address")?.to_owned();
         server.make("POST /api/v1/trees", r#"{"name":"t"}"#)?;
         server
             .make("POST /api/v1/trees/t/commits", r#"{"edits":[{"op":"insert","path":"/a"}]}"#)?;
