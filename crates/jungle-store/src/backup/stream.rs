@@ -123,8 +123,9 @@ impl OpenOptions {
     /// copy of the same Jungle, which gets what is new. `ask` is told which revision that has, 0
     /// when it has none, and gives the stream; if it gives none, nothing is made where nothing was.
     /// A first copy is opened by these options, to check it, as [`checked`](OpenOptions::checked):
-    /// who has changed a stream can have put its checksums right. What completes a copy is held
-    /// against its checksums only.
+    /// who has changed a stream can have put its checksums right. So is one that was interrupted,
+    /// once it is completed. What is refused then is refused each time, and has to be removed. What
+    /// completes a copy that was whole is held against its checksums only.
     ///
     /// ```
     /// use jungle_store::{BackupProgress, OpenOptions, Progress, Store};
