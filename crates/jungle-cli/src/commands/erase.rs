@@ -19,8 +19,9 @@ What is at the path is taken out of every revision of every branch, with all bel
 or array, or a single value. All revisions keep their numbers, times, authors and messages; \
 branches, tags and everything else stay. The folder's files are made again without it, read back, \
 and put in the place of the old ones. An interrupt before that leaves the folder as it was; from \
-then on the old files are removed, and if that is cut short, the next command that writes to the \
-folder goes on with it. Nobody may have the folder open, and it takes as much room again meanwhile.
+then on the old files are removed, which an interrupt does not end, and if that is cut short, the \
+next command that writes to the folder goes on with it. Nobody may have the folder open, and it \
+takes as much room again meanwhile.
 
 It goes by the path in each revision. What was moved away, or is in a copy elsewhere, stays there: \
 moves from, to and around the path are told, so that the other paths can be erased, too. Where not \
