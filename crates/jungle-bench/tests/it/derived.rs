@@ -167,15 +167,17 @@ impl<'p> Told<'p> {
         Some(Told { experiment, case, threads, number, spread })
     }
 
-    /// Is it ours, or ours over a peer's, over one thread's, or over what the disk syncs?
+    /// Is it ours, or ours over a peer's, over one thread's, or over what the disk syncs: that of
+    /// its own case, if there is one?
     fn follows(&self, rows: &[Value]) -> bool {
         let is_its = |row: &&Value| row["case"] == self.case && is_on(row, self.threads);
         let ours = rows.iter().filter(is_its).find(|row| row["system"] == "jungle").unwrap();
         let own = format!("{}-floor", self.case);
-        let floors = ["floor", &*own];
+        let has_own = rows.iter().any(|row| text_of(row, "case") == own);
+        let floor = if has_own { &*own } else { "floor" };
         let is_beside = |row: &&Value| match text_of(row, "system") {
             "jungle" => row["case"] == self.case && is_on(row, 1) && self.threads > 1,
-            "machine" => is_on(row, self.threads) && floors.contains(&text_of(row, "case")),
+            "machine" => is_on(row, self.threads) && text_of(row, "case") == floor,
             _ => is_its(row),
         };
         self.is(&samples(ours), text_of(ours, "unit"))
@@ -351,4 +353,24 @@ fn another_figure_would_be_found() {
     let mut later = rows[1].clone();
     later["rounds"] = json!([1, 2]);
     assert_eq!((over(&rows[0], &rows[1]).len(), over(&rows[0], &later)), (2, vec![2.0]));
+}
+
+#[test]
+fn a_floor_of_another_case_would_be_found() {
+    let row = |case: &str, system: &str, sample: f64| {
+        let samples = [sample, sample];
+        json!({ "case": case, "system": system, "threads": 1, "unit": "1/s", "samples": samples })
+    };
+    let rows = [
+        row("sync", "jungle", 4.0),
+        row("floor", "machine", 1.0),
+        row("sync-floor", "machine", 2.0),
+    ];
+    let [over_any, over_own] = [
+        "commit sync, 1 thread: 4.00 × (4.00 × to 4.00 ×, 2 rounds)",
+        "commit sync, 1 thread: 2.00 × (2.00 × to 2.00 ×, 2 rounds)",
+    ];
+    let follows = |told, rows: &[Value]| Told::read(told).unwrap().follows(rows);
+    assert!(follows(over_own, &rows) && !follows(over_any, &rows));
+    assert!(follows(over_any, &rows[..2]) && !follows(over_own, &rows[..2]));
 }
