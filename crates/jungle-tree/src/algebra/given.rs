@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use super::diff::TOLD_NODES_MAX;
 use super::numbers::Start;
+use super::steps::{Count, Unbounded};
 use super::{ApplyError, Change, ChangeSet};
 use crate::edit::Editor;
 use crate::key::{Key, KeyRef};
@@ -85,7 +86,8 @@ pub fn skip_positions(
     after: &Snapshot,
 ) -> Result<ChangeSet, ApplyError> {
     let mut told = ChangeSet::new();
-    for gave in since(before.root(), after.root()) {
+    let Ok(given) = since(before.root(), after.root(), &mut Unbounded);
+    for gave in given {
         gave.skip(editor, &gave.path, &mut told)?;
     }
     Ok(told)
@@ -124,8 +126,12 @@ impl Gave<'_> {
 }
 
 /// The nodes of ours that may have given positions which nothing of what it did tells.
-pub(super) fn by_ours<'a>(start: Start<'a>, ours: &'a Snapshot) -> Vec<Gave<'a>> {
-    let mut found = since(start.ours.root(), ours.root());
+pub(super) fn by_ours<'a, C: Count>(
+    start: Start<'a>,
+    ours: &'a Snapshot,
+    count: &mut C,
+) -> Result<Vec<Gave<'a>>, C::Over> {
+    let mut found = since(start.ours.root(), ours.root(), count)?;
     // In our numbers the base seems to have given what it has given to nobody in theirs.
     let nodes = start.renumbered.iter();
     let parents = nodes.filter_map(|node| node.path.split_last().map(|(_, parent)| parent));
@@ -134,7 +140,7 @@ pub(super) fn by_ours<'a>(start: Start<'a>, ours: &'a Snapshot) -> Vec<Gave<'a>>
         let node = ours.root().at(path).ok()?;
         Some(Gave { path: path.into(), node })
     }));
-    found
+    Ok(found)
 }
 
 /// Two nodes at one path, where the first one is there.
@@ -147,11 +153,15 @@ struct Pair<'a> {
 }
 
 /// The nodes that have given more positions than those at the same paths before, in the order of
-/// their paths. What both share is skipped.
-fn since<'a>(before: Node<'a>, after: Node<'a>) -> Vec<Gave<'a>> {
+/// their paths. What both share is skipped. Each path is kept whole, so its keys are counted.
+fn since<'a, C: Count>(
+    before: Node<'a>,
+    after: Node<'a>,
+    count: &mut C,
+) -> Result<Vec<Gave<'a>>, C::Over> {
     let mut found: Vec<Gave<'a>> = Vec::new();
     if before.is_same(after) || !before.cell().shares_arena(after.cell()) {
-        return found;
+        return Ok(found);
     }
     let mut path: Vec<KeyRef<'a>> = Vec::new();
     let mut stack = vec![Pair { depth: 0, key: None, before: Some(before), after }];
@@ -159,6 +169,7 @@ fn since<'a>(before: Node<'a>, after: Node<'a>) -> Vec<Gave<'a>> {
         path.truncate(depth);
         path.extend(key);
         if has_given_more(after, before) {
+            count.differs(path.len())?;
             found.push(Gave { path: path.iter().copied().collect(), node: after });
         }
         let depth = path.len();
@@ -168,6 +179,7 @@ fn since<'a>(before: Node<'a>, after: Node<'a>) -> Vec<Gave<'a>> {
             continue;
         };
         for (key, before, after) in before.differing_children(after) {
+            count.take(1)?;
             // Where more was added it is told as one, and has what it has given with it.
             if let Some(after) = after
                 && (before.is_some() || after.subtree_count() <= TOLD_NODES_MAX)
@@ -177,7 +189,7 @@ fn since<'a>(before: Node<'a>, after: Node<'a>) -> Vec<Gave<'a>> {
         }
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
-    found
+    Ok(found)
 }
 
 fn has_given_more(after: Node<'_>, before: Option<Node<'_>>) -> bool {

@@ -6,7 +6,7 @@ use super::diff::diffs_to_merge;
 use super::given::{self, Gave};
 use super::numbers::{MergeBase, Renumbering, Start};
 use super::rebase::{Rebased, rebase_told};
-use super::steps::Unbounded;
+use super::steps::{Count, Unbounded};
 use super::{ApplyError, ChangeSet, Conflict, MergeOptions, TooManySteps, apply, symmetric};
 use crate::edit::Editor;
 use crate::path::Path;
@@ -127,7 +127,7 @@ pub fn merge(
     theirs: &Snapshot,
     options: &MergeOptions,
 ) -> Result<Merged, MergeError> {
-    merge_between(Start::new(base), [ours, theirs], options, &[])
+    merge_between(Start::new(base), [ours, theirs], options, Sides::End)
 }
 
 /// As [`merge`], of two sides that both go on, and are merged again and again, in either direction.
@@ -170,28 +170,53 @@ pub fn merge_again(
     theirs: &Snapshot,
     options: &MergeOptions,
 ) -> Result<Merged, MergeError> {
-    let start = base.start();
-    merge_between(start, [ours, theirs], options, &given::by_ours(start, ours))
+    merge_between(base.start(), [ours, theirs], options, Sides::GoOn)
+}
+
+/// What becomes of both sides afterwards.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sides {
+    /// Nobody asks.
+    End,
+    /// They are merged again: the result is to have given what ours has.
+    GoOn,
+}
+
+/// What both sides did, and which nodes of ours have given positions of which that says nothing.
+type Told<'a> = (ChangeSet, ChangeSet, Vec<Gave<'a>>);
+
+fn told<'a, C: Count>(
+    start: Start<'a>,
+    [ours, theirs]: [&'a Snapshot; 2],
+    after: Sides,
+    count: &mut C,
+) -> Result<Told<'a>, C::Over> {
+    let bases = [start.ours, start.theirs];
+    let (of_ours, of_theirs) = diffs_to_merge(bases, [ours, theirs], count)?;
+    let gave = match after {
+        Sides::End => Vec::new(),
+        Sides::GoOn => given::by_ours(start, ours, count)?,
+    };
+    Ok((of_ours, of_theirs, gave))
 }
 
 fn merge_between(
     start: Start<'_>,
     [ours, theirs]: [&Snapshot; 2],
     options: &MergeOptions,
-    gave: &[Gave<'_>],
+    after: Sides,
 ) -> Result<Merged, MergeError> {
     if ours.root().is_same(theirs.root()) {
         return Ok(begun(theirs, Rebased::default())?);
     }
-    let (bases, sides) = ([start.ours, start.theirs], [ours, theirs]);
-    let (of_ours, of_theirs) = match options.steps() {
-        Some(mut steps) => diffs_to_merge(bases, sides, &mut steps)?,
+    let (of_ours, of_theirs, gave) = match options.steps() {
+        Some(mut steps) => told(start, [ours, theirs], after, &mut steps)?,
         None => {
-            let Ok(both) = diffs_to_merge(bases, sides, &mut Unbounded);
-            both
+            let Ok(told) = told(start, [ours, theirs], after, &mut Unbounded);
+            told
         }
     };
-    let (rebased, places) = rebase_told(start, &of_ours, (&of_theirs, theirs), options, gave);
+    let (rebased, places) = rebase_told(start, &of_ours, (&of_theirs, theirs), options, &gave);
     if options.is_symmetric() && start.renumbered.is_empty() {
         let sides = [(ours, &*of_ours), (theirs, &*of_theirs)];
         if let Some(merged) = symmetric::mirrored(start, sides, &rebased, options)? {

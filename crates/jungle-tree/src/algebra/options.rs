@@ -170,8 +170,9 @@ impl MergeOptions {
     }
 
     /// Has a merge of versions that anybody may have made given up where it takes more
-    /// [`Steps`] to find what differs on both sides; what is done with that takes as much as there
-    /// is of it. A rebase is given what differs, so it does not look at this.
+    /// [`Steps`] to find what differs on both sides and, where these go on, which positions ours
+    /// has given; what is done with that takes as much as there is of it. A rebase is given what
+    /// differs, so it does not look at this.
     ///
     /// ```
     /// use jungle_tree::{Arena, MergeError, MergeOptions, Tree, merge};

@@ -97,3 +97,36 @@ fn what_came_back_to_what_it_was_is_looked_at_and_no_difference() {
     assert_eq!(differs_within(&before, &after, &[], &mut most), Ok(false));
     assert_eq!(steps(|steps| differs_within(&before, &after, &[], steps)), 1_000 - most.left());
 }
+
+#[test]
+fn positions_that_a_merge_takes_over_are_counted() {
+    const DEPTH: usize = 500;
+    let mut theirs = Tree::new(&Arena::new().unwrap());
+    let mut editor = Editor::new(theirs.snapshot());
+    (0..1_000).for_each(|_| drop(editor.add_child(&[]).unwrap()));
+    (0..DEPTH).for_each(|_| editor.push_root(&Key::from(0)).unwrap());
+    theirs.publish(editor);
+    let base = theirs.snapshot();
+    let chain: Path = std::iter::repeat_n(Key::from(0), DEPTH).collect();
+    let mut ours = Tree::from_snapshot(&base);
+    let mut editor = Editor::new(ours.snapshot());
+    for leaf in 0..1_000 {
+        let leaf = chain.join(leaf);
+        let given = editor.add_child(&leaf).unwrap();
+        editor.remove(&leaf.join(given)).unwrap();
+    }
+    ours.publish(editor);
+    theirs.put_attribute(&[], "n", 1).unwrap();
+    let (ours, theirs) = (ours.snapshot(), theirs.snapshot());
+    let merged = |steps_max| {
+        let options = MergeOptions::new().steps_max(steps_max);
+        merge_again(&MergeBase::new(&base), &ours, &theirs, &options)
+    };
+    let refused = merged(100_000).err();
+    assert_eq!(refused, Some(MergeError::TooManySteps(TooManySteps { most: 100_000 })));
+    let skipped = merged(1_000_000).unwrap();
+    assert_eq!(skipped.changes.len(), 2_000);
+    // No difference tells of them, and a merge that is the last one need not know.
+    let few = MergeOptions::new().steps_max(100_000);
+    assert!(merge(&base, &ours, &theirs, &few).unwrap().changes.is_empty());
+}
