@@ -193,7 +193,8 @@ pub fn diff_within(
 }
 
 /// Does anything differ in the node at `path` and below? It is told as soon as something does,
-/// however much more there is.
+/// however much more there is; of children that both have, all that may differ are looked at before
+/// what is in them.
 ///
 /// # Errors
 /// As [`diff_within`].
@@ -248,6 +249,17 @@ struct Pair<'a> {
     key: Option<KeyRef<'a>>,
     left: Option<Node<'a>>,
     right: Option<Node<'a>>,
+}
+
+impl Pair<'_> {
+    #[inline(always)]
+    fn counted<C: Count>(self, count: &mut C) -> Result<Self, C::Over> {
+        count.take(1)?;
+        if self.left.is_none() || self.right.is_none() {
+            count.is_on_one_side()?;
+        }
+        Ok(self)
+    }
 }
 
 /// One difference.
@@ -314,11 +326,11 @@ impl<'a, C: Count> Differ<'a, '_, C> {
         left: Node<'a>,
         right: Node<'a>,
     ) -> Result<(), C::Over> {
+        self.count.take(1)?;
         let depth = path.len();
         self.path = path;
         let mut first = Some(Pair { depth, key: None, left: Some(left), right: Some(right) });
         while let Some(pair) = first.take().or_else(|| self.stack.pop()) {
-            self.count.take(1)?;
             self.path.truncate(pair.depth);
             self.path.extend(pair.key);
             match (pair.left, pair.right) {
@@ -330,7 +342,7 @@ impl<'a, C: Count> Differ<'a, '_, C> {
                         (left, right) = (l, r);
                         self.compare_attributes(left, right)?;
                     }
-                    self.compare_children(left, right);
+                    self.compare_children(left, right)?;
                 }
                 (Some(left), None) => self.push(Found::Removed(left))?,
                 (None, Some(right)) => self.push(Found::Added(right))?,
@@ -394,24 +406,30 @@ impl<'a, C: Count> Differ<'a, '_, C> {
         })
     }
 
-    /// Pushes the children that differ, the first on top.
-    fn compare_children(&mut self, left: Node<'a>, right: Node<'a>) {
+    /// Pushes the children that differ, the first on top. They are counted as they come: of those
+    /// of one node there may be more than there is room for.
+    fn compare_children(&mut self, left: Node<'a>, right: Node<'a>) -> Result<(), C::Over> {
         let depth = self.path.len();
         let from = self.stack.len();
         if let Some(differences) = &mut self.differences {
             differences.begin(left.content().kids, right.content().kids);
-            self.stack.extend(differences.map(|(key, l, r)| {
+            for (key, l, r) in differences {
                 let node = |of: Node<'a>, content| Node::new(of.cell(), content);
                 let left = l.map(|content| node(left, content));
-                Pair { depth, key: Some(key), left, right: r.map(|content| node(right, content)) }
-            }));
+                let right = r.map(|content| node(right, content));
+                let pair = Pair { depth, key: Some(key), left, right };
+                self.stack.push(pair.counted(self.count)?);
+            }
             let key = |pair: &Pair<'a>| pair.key;
             self.stack[from..].sort_unstable_by(|a, b| key(b).cmp(&key(a)));
         } else {
-            let pair = |(key, left, right)| Pair { depth, key: Some(key), left, right };
-            self.stack.extend(Joined::new(left, right).map(pair));
+            for (key, left, right) in Joined::new(left, right) {
+                let pair = Pair { depth, key: Some(key), left, right };
+                self.stack.push(pair.counted(self.count)?);
+            }
             self.stack[from..].reverse();
         }
+        Ok(())
     }
 }
 

@@ -13,6 +13,12 @@ pub(super) trait Count {
 
     /// Something differs, in a node whose path has so many keys.
     fn differs(&mut self, keys: usize) -> Result<(), Self::Over>;
+
+    /// A child that only one version has is found: it is told later that it differs.
+    #[inline(always)]
+    fn is_on_one_side(&mut self) -> Result<(), Self::Over> {
+        Ok(())
+    }
 }
 
 /// Nobody counts, and it costs nothing.
@@ -111,6 +117,10 @@ impl Count for First<'_> {
     }
 
     fn differs(&mut self, _keys: usize) -> Result<(), Ended> {
+        Err(Ended::Differs)
+    }
+
+    fn is_on_one_side(&mut self) -> Result<(), Ended> {
         Err(Ended::Differs)
     }
 }

@@ -130,3 +130,22 @@ fn positions_that_a_merge_takes_over_are_counted() {
     let few = MergeOptions::new().steps_max(100_000);
     assert!(merge(&base, &ours, &theirs, &few).unwrap().changes.is_empty());
 }
+
+#[test]
+fn children_are_counted_before_what_differs_in_them_is_known() {
+    let mut tree = Tree::new(&Arena::new().unwrap());
+    let empty = tree.snapshot();
+    (0..1_000).for_each(|_| drop(tree.add_child(&[]).unwrap()));
+    let added = tree.snapshot();
+    for key in 0..1_000 {
+        tree.put_attribute(&[key.into()], "n", 1).unwrap();
+    }
+    let put = tree.snapshot();
+    let differs = |a, b, most| differs_within(a, b, &[], &mut Steps::new(most));
+    let refused = Err(DiffError::TooManySteps(TooManySteps { most: 100 }));
+    assert_eq!(differs(&added, &put, 100), refused);
+    assert_eq!(differs(&added, &put, 1_003), Ok(true));
+    // What only one version has differs, whatever is in it.
+    assert_eq!(differs(&empty, &put, 2), Ok(true));
+    assert_eq!(differs(&put, &empty, 2), Ok(true));
+}
