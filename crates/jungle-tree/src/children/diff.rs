@@ -2,8 +2,10 @@
 //! blocks that both share are skipped.
 
 use std::cmp::Ordering;
+use std::iter::Peekable;
 
-use super::{directory, iter, name};
+use super::iter::{self, Under};
+use super::{directory, name};
 use crate::arena::Memory;
 use crate::block::{self, BRANCH, BUCKET, Content, Header, WIDTH};
 use crate::key::KeyRef;
@@ -12,7 +14,12 @@ use crate::planted::{Bug, is_awake};
 /// One child that differs: its content on either side, where it is there.
 pub(crate) type Difference<'a> = (KeyRef<'a>, Option<Content>, Option<Content>);
 
-/// Two blocks to compare (0: none), and what the positions in them begin with.
+/// So many children of blocks that are gone through child by child are found at a time: there may
+/// be more than there is room for, and whoever looks at them may give up.
+const MERGED_AT_ONCE: usize = 1_024;
+
+/// Two blocks to compare (0: none), and what the positions in them begin with. No block on either
+/// side stands for what is left of those that are being gone through.
 struct Pair {
     left: u32,
     right: u32,
@@ -25,11 +32,13 @@ pub(crate) struct Differences<'a> {
     arena: Memory<'a>,
     pairs: Vec<Pair>,
     found: Vec<Difference<'a>>,
+    /// What is left of two blocks where not all was found at once.
+    merging: Option<Box<Merging<'a>>>,
 }
 
 impl<'a> Differences<'a> {
     pub(crate) fn new(arena: Memory<'a>) -> Differences<'a> {
-        Differences { arena, pairs: Vec::new(), found: Vec::new() }
+        Differences { arena, pairs: Vec::new(), found: Vec::new(), merging: None }
     }
 
     /// Begins with the children of two nodes. All that was found before must have been taken.
@@ -200,22 +209,48 @@ impl<'a> Differences<'a> {
 
     /// Blocks of different kinds, child by child.
     fn merge(&mut self, pair: &Pair) {
-        let arena = self.arena;
-        let mut left = iter::under(arena, pair.left, pair.base).peekable();
-        let mut right = iter::under(arena, pair.right, pair.base).peekable();
+        let mut merging = match self.merging.take() {
+            Some(begun) => *begun,
+            None => Merging::new(self.arena, pair),
+        };
+        self.found.extend(merging.by_ref().take(MERGED_AT_ONCE));
+        if self.found.len() == MERGED_AT_ONCE {
+            self.merging = Some(Box::new(merging));
+            self.pairs.push(Pair { left: 0, right: 0, base: 0 });
+        }
+    }
+}
+
+/// The children that differ under two blocks, in order.
+struct Merging<'a> {
+    left: Peekable<Under<'a>>,
+    right: Peekable<Under<'a>>,
+}
+
+impl<'a> Merging<'a> {
+    fn new(arena: Memory<'a>, pair: &Pair) -> Merging<'a> {
+        let under = |root| iter::under(arena, root, pair.base).peekable();
+        Merging { left: under(pair.left), right: under(pair.right) }
+    }
+}
+
+impl<'a> Iterator for Merging<'a> {
+    type Item = Difference<'a>;
+
+    fn next(&mut self) -> Option<Difference<'a>> {
         loop {
-            let order = match (left.peek(), right.peek()) {
-                (None, None) => return,
+            let order = match (self.left.peek(), self.right.peek()) {
+                (None, None) => return None,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some((l, _)), Some((r, _))) => l.cmp(r),
             };
-            let l = if order.is_le() { left.next() } else { None };
-            let r = if order.is_ge() { right.next() } else { None };
+            let l = if order.is_le() { self.left.next() } else { None };
+            let r = if order.is_ge() { self.right.next() } else { None };
             let key = l.or(r).map(|(key, _)| key).expect("one of them is there");
             let (l, r) = (l.map(|(_, content)| content), r.map(|(_, content)| content));
             if l != r {
-                self.found.push((key, l, r));
+                return Some((key, l, r));
             }
         }
     }
@@ -247,6 +282,35 @@ impl<'a> Iterator for Differences<'a> {
             }
             let pair = self.pairs.pop()?;
             self.compare(pair);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Arena, Key, Tree};
+
+    #[test]
+    fn few_of_many_children_are_held_at_a_time() {
+        let mut tree = Tree::new(&Arena::new().unwrap());
+        let versions = [0, 8, 20_000].map(|names| {
+            let mut new = tree.snapshot().root().child_count()..names;
+            let key = |n: u64| Key::from(format!("n{n}"));
+            tree.edit(|editor| new.try_for_each(|n| editor.insert_child(&[], &key(n)))).unwrap();
+            tree.snapshot()
+        });
+        let kids = versions.each_ref().map(|version| version.root().content().kids);
+        let mut differences = Differences::new(versions[0].root().cell().memory());
+        for (left, right, expected) in [(0, 2, 20_000), (1, 2, 19_992), (2, 1, 19_992)] {
+            differences.begin(kids[left], kids[right]);
+            let (mut found, mut held) = (0, 0_usize);
+            while differences.next().is_some() {
+                found += 1;
+                held = held.max(differences.found.len());
+            }
+            assert_eq!(found, expected);
+            assert!(held < MERGED_AT_ONCE, "{held}");
         }
     }
 }

@@ -440,21 +440,28 @@ impl<'a> Iterator for Children<'a> {
 impl FusedIterator for Children<'_> {}
 
 /// The children in one leaf block or under one inner block.
-pub(super) fn under<'a>(
+pub(super) struct Under<'a> {
     arena: Memory<'a>,
-    root: u32,
-    base: i64,
-) -> impl Iterator<Item = (KeyRef<'a>, Content)> + use<'a> {
+    slots: Slots,
+}
+
+pub(super) fn under(arena: Memory<'_>, root: u32, base: i64) -> Under<'_> {
     let kind = if root == 0 { 0 } else { Header::load(arena, root).kind() };
     let is_named = kind == BUCKET || kind == BRANCH;
     let mut slots = Slots::new(arena, root, is_named, Direction::Forward);
     if let Some(frame) = slots.stack.first_mut() {
         frame.base = base;
     }
-    std::iter::from_fn(move || {
-        let found = slots.next(arena)?;
-        let header = Header::load(arena, found.block);
-        let content = block::content(arena, found.block, header, found.slot);
-        Some((key(arena, found), content))
-    })
+    Under { arena, slots }
+}
+
+impl<'a> Iterator for Under<'a> {
+    type Item = (KeyRef<'a>, Content);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.slots.next(self.arena)?;
+        let header = Header::load(self.arena, found.block);
+        let content = block::content(self.arena, found.block, header, found.slot);
+        Some((key(self.arena, found), content))
+    }
 }
