@@ -586,9 +586,12 @@ impl<C: Count> Teller<'_, C> {
     ) -> Result<(), C::Over> {
         let mut stack = vec![(path, node, twin)];
         while let Some((path, node, twin)) = stack.pop() {
-            let Some(twin) = twin.filter(|twin| self.can_be_one(&path, node, *twin)) else {
-                self.whole(&path, node, &shared)?;
-                continue;
+            let twin = match twin {
+                Some(twin) if self.can_be_merged(&path, node, twin)? => twin,
+                _ => {
+                    self.whole(&path, node, &shared)?;
+                    continue;
+                }
             };
             self.node(&path, node)?;
             let from = stack.len();
@@ -602,20 +605,37 @@ impl<C: Count> Teller<'_, C> {
     }
 
     /// Is it worth telling a node and its children one by one?
-    fn can_be_one(&mut self, path: &Path, node: Node<'_>, twin: Node<'_>) -> bool {
+    fn can_be_merged(
+        &mut self,
+        path: &Path,
+        node: Node<'_>,
+        twin: Node<'_>,
+    ) -> Result<bool, C::Over> {
         let is_bare = |node: Node<'_>| !node.has_children() && !node.has_attributes();
-        if node.subtree_count() <= TOLD_NODES_MAX || is_bare(twin) || node.is_equal(twin) {
-            return false;
-        }
-        // Two nodes at one position are two: what both made of one source would be there twice.
-        let mut positions = node.children().take_while(|(key, _)| !is_name(Some(key)));
-        if positions.any(|(key, _)| twin.child(&key.to_key()).is_some()) {
-            return false;
+        if node.subtree_count() <= TOLD_NODES_MAX || is_bare(twin) || self.are_equal(node, twin)? {
+            return Ok(false);
         }
         let told = 1 + node.attributes().count() as u64 + node.child_count();
         let left = self.keys.checked_sub(told.saturating_mul(path.len() as u64 + 1));
-        self.keys = left.unwrap_or(self.keys);
-        left.is_some()
+        let Some(left) = left else { return Ok(false) };
+        // Two nodes at one position are two: what both made of one source would be there twice.
+        let mut positions = node.children().take_while(|(key, _)| !is_name(Some(key)));
+        if positions.any(|(key, _)| twin.child(&key.to_key()).is_some()) {
+            return Ok(false);
+        }
+        self.keys = left;
+        Ok(true)
+    }
+
+    /// Do both hold the same, all the way down? It is counted, since all of both may have to be
+    /// hashed for it.
+    fn are_equal(&mut self, node: Node<'_>, twin: Node<'_>) -> Result<bool, C::Over> {
+        let nodes = node.subtree_count();
+        if node.is_same(twin) || nodes != twin.subtree_count() {
+            return Ok(node.is_same(twin));
+        }
+        self.count.take(nodes as usize)?;
+        Ok(node.is_equal(twin))
     }
 
     fn whole<'s>(

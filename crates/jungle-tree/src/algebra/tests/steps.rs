@@ -149,3 +149,23 @@ fn children_are_counted_before_what_differs_in_them_is_known() {
     assert_eq!(differs(&empty, &put, 2), Ok(true));
     assert_eq!(differs(&put, &empty, 2), Ok(true));
 }
+
+#[test]
+fn what_both_added_is_counted_where_it_is_compared_whole() {
+    let base = Tree::new(&Arena::new().unwrap()).snapshot();
+    let side = |children: usize| {
+        let mut side = Tree::from_snapshot(&base);
+        side.insert_child(&[], &"a".into()).unwrap();
+        (0..children).for_each(|_| drop(side.add_child(&["a".into()]).unwrap()));
+        side.snapshot()
+    };
+    let ours = side(1_000);
+    let merged = |theirs: &Snapshot, most| {
+        merge(&base, &ours, theirs, &MergeOptions::new().steps_max(most)).map(drop)
+    };
+    let refused = Err(MergeError::TooManySteps(TooManySteps { most: 1_000 }));
+    assert_eq!(merged(&side(1_000), 1_000), refused);
+    assert_eq!(merged(&side(1_000), 3_000), Ok(()));
+    // What has more nodes is something else, whatever they are.
+    assert_eq!(merged(&side(1_001), 1_000), Ok(()));
+}
