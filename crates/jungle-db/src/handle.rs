@@ -163,8 +163,9 @@ impl TreeHandle {
 
     /// This handle, for versions that anybody may have made: a revert, a restore, an undo or a redo
     /// by it, and putting another root in the place of this one, is given up where it takes more
-    /// [`Steps`] to find what differs; so is a revision that a watch of it comes to. A merge has a
-    /// limit [of its own](jungle_tree::MergeOptions::steps_max).
+    /// [`Steps`] to find what differs, all tries together where others commit meanwhile; so is a
+    /// revision that a watch of it comes to. A merge has a limit
+    /// [of its own](jungle_tree::MergeOptions::steps_max).
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle, RevertError};
@@ -180,6 +181,11 @@ impl TreeHandle {
     #[must_use]
     pub fn steps_max(&self, steps_max: u64) -> TreeHandle {
         TreeHandle { steps_max: Some(steps_max), ..self.clone() }
+    }
+
+    /// The steps of one request, however often it is tried.
+    fn steps(&self) -> Option<Steps> {
+        self.steps_max.map(Steps::new)
     }
 
     /// The name of the tree now.
@@ -538,14 +544,14 @@ impl TreeHandle {
     }
 }
 
-/// What differs, found out in so many steps at most.
+/// What differs, found out in as many steps at most as there are, if they are counted.
 pub(crate) fn compare(
     a: &jungle_tree::Snapshot,
     b: &jungle_tree::Snapshot,
-    steps_max: Option<u64>,
+    steps: Option<&mut Steps>,
 ) -> Result<ChangeSet, TooManySteps> {
-    let Some(steps_max) = steps_max else { return Ok(diff(a, b)) };
-    diff_within(a, b, &[], &mut Steps::new(steps_max)).map_err(|error| match error {
+    let Some(steps) = steps else { return Ok(diff(a, b)) };
+    diff_within(a, b, &[], steps).map_err(|error| match error {
         DiffError::TooManySteps(error) => error,
         _ => unreachable!("both versions have a root"),
     })

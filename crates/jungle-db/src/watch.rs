@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jungle_tree::{Change, ChangeSet, Node, Path, TooManySteps};
+use jungle_tree::{Change, ChangeSet, Node, Path, Steps, TooManySteps};
 
 use crate::handle::compare;
 use crate::head::Head;
@@ -264,7 +264,8 @@ impl Watch {
             return Ok(ChangeSet::new());
         }
         let too_many = |source| WatchError::TooManySteps { revision: after.revision(), source };
-        let changes = compare(before, after, self.steps_max).map_err(too_many)?;
+        let mut steps = self.steps_max.map(Steps::new);
+        let changes = compare(before, after, steps.as_mut()).map_err(too_many)?;
         let concerns = |change: &Change| change.concerns(&self.path);
         Ok(changes.into_iter().filter(concerns).collect())
     }

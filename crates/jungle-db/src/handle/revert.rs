@@ -100,7 +100,8 @@ impl TreeHandle {
         meta: &CommitMeta,
     ) -> Result<Committed<()>, RevertError> {
         let old = self.at(revision)?;
-        let done = self.replace_root(expected, old.root(), meta, Replace::ByChanges);
+        let mut steps = self.steps();
+        let done = self.replace_root(expected, old.root(), meta, Replace::ByChanges, &mut steps);
         done.map_err(|error| match error {
             SetRootError::NotWritten(error) => RevertError::NotWritten(error),
             SetRootError::Edit(error) => NotWritten::NoRoom(error.into()).into(),
@@ -252,7 +253,7 @@ impl TreeHandle {
     pub fn restore_in(&self, draft: &mut Draft, revision: Revision) -> Result<(), RevertError> {
         assert!(!draft.is_changed(), "what was edited before would not be looked at");
         let old = self.at(revision)?;
-        let changes = compare(draft.base(), &old, self.steps_max)?;
+        let changes = compare(draft.base(), &old, self.steps().as_mut())?;
         let applied = draft.bulk(|editor| apply(editor, &changes));
         Ok(applied.map_err(NotWritten::NoRoom)?)
     }

@@ -1,6 +1,6 @@
 //! Putting another version in the place of the newest one.
 
-use jungle_tree::{ChangeSet, EditError, Editor, Node, TooManySteps, apply};
+use jungle_tree::{ChangeSet, EditError, Editor, Node, Steps, TooManySteps, apply};
 
 use super::{Committed, TreeHandle, committed, compare};
 use crate::commit::write::NotWritten;
@@ -75,7 +75,7 @@ impl TreeHandle {
         new: &jungle_tree::Snapshot,
         meta: &CommitMeta,
     ) -> Result<Committed<()>, SetRootError> {
-        self.replace_root(None, new.root(), meta, Replace::Whole)
+        self.replace_root(None, new.root(), meta, Replace::Whole, &mut self.steps())
     }
 
     /// Makes `new` the newest version if `expected` is that now.
@@ -101,7 +101,7 @@ impl TreeHandle {
         new: &jungle_tree::Snapshot,
         meta: &CommitMeta,
     ) -> Result<Committed<()>, SetRootError> {
-        self.replace_root(Some(expected), new.root(), meta, Replace::Whole)
+        self.replace_root(Some(expected), new.root(), meta, Replace::Whole, &mut self.steps())
     }
 
     pub(super) fn replace_root(
@@ -110,6 +110,7 @@ impl TreeHandle {
         new: Node<'_>,
         meta: &CommitMeta,
         how: Replace,
+        steps: &mut Option<Steps>,
     ) -> Result<Committed<()>, SetRootError> {
         loop {
             let now = self.head.snapshot();
@@ -126,7 +127,7 @@ impl TreeHandle {
             let mut editor = Editor::new(now.into_tree());
             editor.set_subtree(&[], new)?;
             let mut attempt = if how != Replace::Whole || self.shared.has_journal() {
-                let (editor, changes) = self.redone(editor)?;
+                let (editor, changes) = redone(editor, steps.as_mut())?;
                 if changes.is_empty() && !in_any_case {
                     self.shared.rely_on(began_at, None)?;
                     return Ok(committed(began_at));
@@ -163,14 +164,14 @@ impl TreeHandle {
             };
         }
     }
+}
 
-    /// What an editor changed, and another editor that did the same: the first has become a version
-    /// of another line, to be compared.
-    fn redone(&self, editor: Editor) -> Result<(Editor, ChangeSet), SetRootError> {
-        let base = editor.base().clone();
-        let changes = compare(&base, &version_of(editor), self.steps_max)?;
-        let mut editor = Editor::new(base);
-        apply(&mut editor, &changes).map_err(NotWritten::NoRoom)?;
-        Ok((editor, changes))
-    }
+/// What an editor changed, and another editor that did the same: the first has become a version of
+/// another line, to be compared.
+fn redone(editor: Editor, steps: Option<&mut Steps>) -> Result<(Editor, ChangeSet), SetRootError> {
+    let base = editor.base().clone();
+    let changes = compare(&base, &version_of(editor), steps)?;
+    let mut editor = Editor::new(base);
+    apply(&mut editor, &changes).map_err(NotWritten::NoRoom)?;
+    Ok((editor, changes))
 }

@@ -161,6 +161,7 @@ impl TreeHandle {
         steps: usize,
         meta: &CommitMeta,
     ) -> Result<Committed<Vec<Revision>>, UndoError> {
+        let mut to_compare = self.steps();
         loop {
             let now = self.snapshot();
             let newest = now.revision();
@@ -182,7 +183,8 @@ impl TreeHandle {
                 None => meta.message(&message(way, &past)),
             };
             let root = there.snapshot.root();
-            match self.replace_root(Some(&*now), root, &meta, Replace::InAnyCase) {
+            let how = Replace::InAnyCase;
+            match self.replace_root(Some(&*now), root, &meta, how, &mut to_compare) {
                 Ok(done) => return Ok(of_past(done.revision, past)),
                 Err(SetRootError::Changed { .. }) => {}
                 // Somebody else has made a step meanwhile, and this one comes on top of that.

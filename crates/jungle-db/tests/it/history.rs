@@ -1,11 +1,13 @@
 //! Looking back: by number, by time, by range.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jungle_db::{
-    CommitMeta, CommitOptions, Draft, Jungle, MemoryJournal, NoSuchRevision, NotWritten, Retention,
-    RevertError, Revision, SetRootError, Timestamp, UndoError, UpdateError,
+    CommitMeta, CommitOptions, CommitRecord, Draft, Jungle, MemoryJournal, NoSuchRevision,
+    NotWritten, Retention, RevertError, Revision, SequenceError, Sequencer, SetRootError,
+    Timestamp, TreeHandle, UndoError, UpdateError,
 };
 use jungle_tree::{ArenaOptions, EditError, Key, Path, Position, Snapshot, Tree};
 
@@ -229,6 +231,64 @@ fn what_takes_too_many_steps_to_take_back_stays() {
     // Others have as many steps as it takes.
     tree.restore(good.revision(), &meta).unwrap();
     assert_eq!(tree.read().root().child_count(), 1);
+}
+
+/// A log to which others come first, as long as there is something of theirs.
+struct Crowded {
+    jungle: Mutex<Option<Jungle>>,
+    others: Mutex<VecDeque<CommitRecord>>,
+}
+
+impl Sequencer for Crowded {
+    fn sequence(&self, records: &[CommitRecord]) -> Result<usize, SequenceError> {
+        let other = self.others.lock().unwrap().pop_front();
+        let placed = if other.is_some() { 0 } else { records.len() };
+        let jungle = self.jungle.lock().unwrap();
+        let jungle = jungle.as_ref().expect("it has not ended");
+        for record in other.iter().chain(&records[..placed]) {
+            jungle.follow(record).expect("it is the next one");
+        }
+        Ok(placed)
+    }
+}
+
+/// Does something to the tree of which these are the records, while others commit the last three
+/// of them.
+fn crowded<T>(records: &[CommitRecord], work: impl FnOnce(&TreeHandle) -> T) -> T {
+    let (here, others) = records.split_at(records.len() - 3);
+    let jungle = Jungle::new().unwrap();
+    let log = Arc::new(Crowded {
+        jungle: Mutex::new(Some(jungle.clone())),
+        others: Mutex::new(others.iter().cloned().collect()),
+    });
+    assert!(jungle.sequence_with(Arc::clone(&log) as Arc<dyn Sequencer>));
+    here.iter().try_for_each(|record| jungle.follow(record)).unwrap();
+    let done = work(&jungle.open_tree("t").unwrap());
+    log.jungle.lock().unwrap().take();
+    done
+}
+
+#[test]
+fn tries_of_one_step_back_share_what_it_may_take() {
+    let log = Arc::new(MemoryJournal::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&log)).build().unwrap();
+    let tree = tree_in(&jungle, "t", 1);
+    let (good, meta) = (tree.snapshot().revision(), CommitMeta::new());
+    (0..4).for_each(|n| put(&tree, "/0", "n", n));
+    tree.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
+    (4..7).for_each(|n| put(&tree, "/0", "n", n));
+    let records = log.records();
+    let restore = |tree: &TreeHandle| tree.restore(good, &meta);
+    // It goes past what was appended whoever comes first.
+    let undo = |tree: &TreeHandle| tree.undo(4, &meta);
+    // Each try takes some 300 steps, and there are four.
+    let refused = crowded(&records, |tree| restore(&tree.steps_max(1_000)));
+    assert!(matches!(refused, Err(RevertError::TooManySteps(_))), "{refused:?}");
+    let refused = crowded(&records, |tree| undo(&tree.steps_max(1_000)));
+    assert!(matches!(refused, Err(UndoError::TooManySteps(_))), "{refused:?}");
+    crowded(&records, |tree| restore(&tree.steps_max(2_000))).unwrap();
+    let undone = crowded(&records, |tree| undo(&tree.steps_max(2_000)));
+    assert_eq!(undone.unwrap().value.len(), 4);
 }
 
 #[test]
