@@ -545,7 +545,7 @@ impl TreeHandle {
 }
 
 /// What differs, found out in as many steps at most as there are, if they are counted.
-pub(crate) fn compare(
+fn compare(
     a: &jungle_tree::Snapshot,
     b: &jungle_tree::Snapshot,
     steps: Option<&mut Steps>,

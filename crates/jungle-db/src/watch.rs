@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jungle_tree::{Change, ChangeSet, Node, Path, Steps, TooManySteps};
+use jungle_tree::{
+    Change, ChangeSet, DiffError, Key, Node, Path, Steps, TooManySteps, diff, diff_within,
+};
 
-use crate::handle::compare;
 use crate::head::Head;
 use crate::history::archive::ArchiveError;
 use crate::history::lookup::Found;
@@ -61,8 +62,9 @@ pub struct Watch {
 pub struct WatchEvent {
     /// The revision.
     pub info: RevisionInfo,
-    /// What it did there; of a move, both ends are told if one of them is there. Paths are from
-    /// the root.
+    /// What it did there; of a move, both ends are told if one of them is there. Where it did more
+    /// elsewhere than [may be looked at](crate::TreeHandle::steps_max), that is what has come, or
+    /// gone. Paths are from the root.
     pub changes: ChangeSet,
     /// The tree after it.
     pub snapshot: Snapshot,
@@ -95,8 +97,9 @@ pub enum WatchError {
     /// Everything has been seen, and the tree or the branch was deleted.
     #[error("the tree or the branch was deleted")]
     Deleted,
-    /// What the next revision did takes more steps to find out than
-    /// [it may](crate::TreeHandle::steps_max). Read that revision whole, and go on after it.
+    /// What the next revision did there takes more steps to find out than
+    /// [it may](crate::TreeHandle::steps_max); or it did so much elsewhere, and the node that is
+    /// watched came or went with that. Read that revision whole, and go on after it.
     #[error("it takes too many steps to tell what revision {revision} did")]
     TooManySteps {
         /// The revision.
@@ -255,19 +258,36 @@ impl Watch {
 
     fn changes(&self, before: &Snapshot, after: &Snapshot) -> Result<ChangeSet, WatchError> {
         let (old, new) = (before.root().at(&self.path), after.root().at(&self.path));
-        let is_same = match (old, new) {
-            (Ok(old), Ok(new)) => Node::is_same(old, new),
-            (Err(_), Err(_)) => true,
-            _ => false,
+        let (is_same, is_in_both) = match (old, new) {
+            (Ok(old), Ok(new)) => (Node::is_same(old, new), true),
+            (Err(_), Err(_)) => (true, false),
+            _ => (false, false),
         };
         if is_same {
             return Ok(ChangeSet::new());
         }
+        let mut found = self.compare(before, after, &[]);
+        if found.is_err() && is_in_both && !self.path.is_empty() {
+            // What is elsewhere may be what is too much, and ends no watch of this.
+            found = self.compare(before, after, &self.path);
+        }
         let too_many = |source| WatchError::TooManySteps { revision: after.revision(), source };
-        let mut steps = self.steps_max.map(Steps::new);
-        let changes = compare(before, after, steps.as_mut()).map_err(too_many)?;
         let concerns = |change: &Change| change.concerns(&self.path);
-        Ok(changes.into_iter().filter(concerns).collect())
+        Ok(found.map_err(too_many)?.into_iter().filter(concerns).collect())
+    }
+
+    /// What differs in a node that is in both.
+    fn compare(
+        &self,
+        before: &Snapshot,
+        after: &Snapshot,
+        path: &[Key],
+    ) -> Result<ChangeSet, TooManySteps> {
+        let Some(steps_max) = self.steps_max else { return Ok(diff(before, after)) };
+        diff_within(before, after, path, &mut Steps::new(steps_max)).map_err(|error| match error {
+            DiffError::TooManySteps(error) => error,
+            _ => unreachable!("both versions have the node"),
+        })
     }
 }
 

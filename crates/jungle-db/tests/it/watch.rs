@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use jungle_db::{Retention, Revision, WatchError};
+use jungle_db::{Draft, Retention, Revision, WatchError};
 use jungle_tree::{Editor, Key, Tree, apply};
 
 use crate::support::{append, path, put, tree_of};
@@ -92,6 +92,35 @@ fn what_takes_too_many_steps_to_tell_is_named_and_stays_the_next() {
         assert_eq!(watch.next().unwrap().unwrap().changes.to_string().trim(), "~ /1 @n = 1");
     }
     assert_eq!(tree.watch(&[], seen).next().unwrap().unwrap().changes.len(), 100);
+}
+
+#[test]
+fn what_takes_too_many_steps_elsewhere_ends_no_watch() {
+    let (jungle, tree) = tree_of(3);
+    append(&tree, &path("/0"));
+    put(&tree, "/0/0", "n", 1);
+    let (few, seen) = (tree.steps_max(100), jungle.revision());
+    let much = |tx: &mut Draft| (0..100).try_for_each(|_| tx.append(&path("/2")).map(drop));
+    let both = tree.update(|tx| {
+        tx.put_attribute(&path("/1"), "n", 1)?;
+        tx.move_node(&path("/0/0"), &path("/1"), &Key::from("x"))?;
+        much(tx)
+    });
+    let event = few.watch(&path("/1"), seen).next().unwrap().unwrap();
+    assert_eq!(event.info.revision, both.unwrap().revision);
+    // Nobody has looked where it came from.
+    assert_eq!(event.changes.to_string(), "~ /1 @n = 1\n+ /1/x\n~ /1/x @n = 1\n");
+    assert_eq!(few.watch(&path("/0"), seen).next().unwrap().unwrap().changes.len(), 1);
+    let gone = tree.update(|tx| {
+        tx.remove(&path("/1"))?;
+        much(tx)
+    });
+    let seen = event.info.revision;
+    for (at, refused) in [("/1", gone.unwrap().revision), ("/2", seen)] {
+        let before = Revision::new(refused.number() - 1);
+        let found = few.watch(&path(at), before).next().unwrap_err();
+        assert!(matches!(found, WatchError::TooManySteps { revision, .. } if revision == refused));
+    }
 }
 
 #[test]
