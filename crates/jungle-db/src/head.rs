@@ -4,10 +4,11 @@
 //! reading the history) takes the lock of the one head it concerns; several heads are locked in
 //! the order of their ids.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use jungle_tree::{Editor, Keep, Tree, TreeReader, VersionId};
+use jungle_tree::{Editor, Keep, Path, TooManySteps, Tree, TreeReader, VersionId};
 
 use crate::branch::origin::Origin;
 use crate::commit::requests::Requests;
@@ -24,6 +25,9 @@ use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, 
 
 /// So many blocks and values are made free at a time, while the writers of a branch wait.
 const RECLAIMED_MAX: usize = 1_024;
+
+/// Of so many places it is known at most that they take too many steps to compare.
+const TOO_MUCH_MAX: usize = 64;
 
 /// Locks a mutex whose data stays good when a thread panics: every critical section here either
 /// changes one thing or publishes, and publishing does not panic half-way.
@@ -44,7 +48,12 @@ pub(crate) struct Head {
     pub(crate) queue: Queue,
     /// Where it left another branch.
     pub(crate) origin: Option<Arc<Origin>>,
+    /// What was found to take too many steps to compare with the revision before.
+    too_much: Mutex<BTreeMap<Compared, TooManySteps>>,
 }
+
+/// A node of a revision.
+type Compared = (Revision, Path);
 
 /// Something in a cache line that has nothing else in it, nor has the one beside, which processors
 /// fetch with it. Readers take the reader of a head for each look; all else that a head has is
@@ -136,6 +145,7 @@ impl Head {
             waiting: AtomicUsize::new(0),
             queue: Queue::default(),
             origin,
+            too_much: Mutex::new(BTreeMap::new()),
         }
     }
 
@@ -188,6 +198,27 @@ impl Head {
         };
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         timed_out
+    }
+
+    /// Compares a node of a revision with what it was, in so many steps at most. That these are too
+    /// few is found out once for all who watch: there may be very many, and each would take them.
+    pub(crate) fn compare_once<T>(
+        &self,
+        compared: Compared,
+        steps_max: u64,
+        compare: impl FnOnce() -> Result<T, TooManySteps>,
+    ) -> Result<T, TooManySteps> {
+        let known = lock(&self.too_much).get(&compared).copied();
+        if let Some(known) = known.filter(|known| known.most >= steps_max) {
+            return Err(known);
+        }
+        compare().inspect_err(|found| {
+            let mut too_much = lock(&self.too_much);
+            too_much.insert(compared, *found);
+            if too_much.len() > TOO_MUCH_MAX {
+                too_much.pop_first();
+            }
+        })
     }
 
     fn notify(&self) {

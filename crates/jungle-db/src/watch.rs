@@ -284,9 +284,12 @@ impl Watch {
         path: &[Key],
     ) -> Result<ChangeSet, TooManySteps> {
         let Some(steps_max) = self.steps_max else { return Ok(diff(before, after)) };
-        diff_within(before, after, path, &mut Steps::new(steps_max)).map_err(|error| match error {
-            DiffError::TooManySteps(error) => error,
-            _ => unreachable!("both versions have the node"),
+        self.head.compare_once((after.revision(), path.into()), steps_max, || {
+            let found = diff_within(before, after, path, &mut Steps::new(steps_max));
+            found.map_err(|error| match error {
+                DiffError::TooManySteps(error) => error,
+                _ => unreachable!("both versions have the node"),
+            })
         })
     }
 }

@@ -95,6 +95,36 @@ fn what_takes_too_many_steps_to_tell_is_named_and_stays_the_next() {
 }
 
 #[test]
+fn what_takes_too_many_steps_to_tell_is_found_out_once() {
+    let (jungle, tree) = tree_of(1);
+    let (first, below) = (jungle.revision(), path("/0"));
+    for _ in 0..2 {
+        tree.update(|tx| (0..1_000).try_for_each(|_| tx.append(&below).map(drop))).unwrap();
+    }
+    let seen = [first, Revision::new(first.number() + 1)];
+    let too_few = |steps| {
+        let watches = |path: &[Key]| seen.map(|seen| tree.steps_max(steps).watch(path, seen));
+        let [a, b] = [watches(&[]), watches(&below)].map(|watches| {
+            watches.map(|mut watch| match watch.next().unwrap_err() {
+                WatchError::TooManySteps { source, .. } => source.most,
+                error => panic!("{error}"),
+            })
+        });
+        assert_eq!(a, b);
+        a
+    };
+    assert_eq!(too_few(1_000), [1_000; 2]);
+    // That these are not enough is known, without another look.
+    assert_eq!(too_few(100), [1_000; 2]);
+    assert_eq!(too_few(1_500), [1_500; 2]);
+    assert_eq!(too_few(1_000), [1_500; 2]);
+    // Who has more looks again.
+    for all in [tree.steps_max(100_000), tree.clone()] {
+        assert_eq!(all.watch(&[], first).next().unwrap().unwrap().changes.len(), 1_000);
+    }
+}
+
+#[test]
 fn what_takes_too_many_steps_elsewhere_ends_no_watch() {
     let (jungle, tree) = tree_of(3);
     append(&tree, &path("/0"));
