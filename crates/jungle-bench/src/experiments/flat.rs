@@ -9,13 +9,12 @@ use jungle::{Durability, EditError, Key, Revision, Store, TreeHandle, UpdateErro
 
 use super::Options;
 use super::folder::{Folder, Size, options};
+use super::revisions::{FEW, many};
 use crate::Failure;
 use crate::sample::Sample;
 use crate::stats::median;
 use crate::workload::Random;
 
-const FEW: usize = 100;
-const MANY: usize = 1_000_000;
 /// How wide the tree is.
 const CHILDREN: u64 = 1000;
 /// How many revisions are opened, and commits made, in a turn.
@@ -69,11 +68,6 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         .with("bytes-allocated", bytes(|size| size.allocated));
     let wrong = few.wrong + many.wrong;
     Ok(Some(sample.check_none(wrong, "revisions do not hold what was committed")))
-}
-
-/// How long the long history is: with `--quick`, too, or its bars would be held against less.
-fn many(options: Options) -> usize {
-    if options.tiny { 10 * FEW } else { MANY }
 }
 
 /// The median of what the turns of each took, in microseconds.
@@ -234,16 +228,5 @@ impl Aged {
         let begun = Instant::now();
         store.checkpoint()?;
         Ok(vec![begun.elapsed().as_secs_f64()])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{MANY, Options, many};
-
-    #[test]
-    fn the_long_history_is_as_long_where_it_is_to_be_quick() {
-        let options = |quick| Options { threads: 1, tasks: 1, seed: 1, quick, tiny: false };
-        assert_eq!([true, false].map(|quick| many(options(quick))), [MANY; 2]);
     }
 }

@@ -12,7 +12,8 @@ use crate::sample::Sample;
 use crate::stats::median;
 use crate::workload::Random;
 
-const FEW: usize = 100;
+/// How long the short history is, and the long one.
+pub(super) const FEW: usize = 100;
 const MANY: usize = 1_000_000;
 /// How wide the tree is.
 const CHILDREN: u64 = 1000;
@@ -44,7 +45,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
 }
 
 /// How long the long history is: with `--quick`, too, or its bars would be held against less.
-fn many(options: Options) -> usize {
+pub(super) fn many(options: Options) -> usize {
     if options.tiny { 10 * FEW } else { MANY }
 }
 
