@@ -10,11 +10,11 @@
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use super::moves::{self, Moves};
 use super::steps::{Count, Ended, First, Unbounded};
+use super::transparent::transparent;
 use super::{Change, ChangeSet, Steps, Subtree, TooManySteps};
 use crate::attributes::Attributes;
 use crate::children::Differences;
@@ -141,28 +141,7 @@ pub enum DiffError {
     TooManySteps(TooManySteps),
 }
 
-impl From<NoSuchNode> for DiffError {
-    fn from(error: NoSuchNode) -> DiffError {
-        DiffError::NoSuchNode(error)
-    }
-}
-
-impl From<TooManySteps> for DiffError {
-    fn from(error: TooManySteps) -> DiffError {
-        DiffError::TooManySteps(error)
-    }
-}
-
-impl fmt::Display for DiffError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DiffError::NoSuchNode(error) => error.fmt(f),
-            DiffError::TooManySteps(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for DiffError {}
+transparent!(DiffError { NoSuchNode(NoSuchNode), TooManySteps(TooManySteps) });
 
 /// As [`diff_at`] (and so, at the root, as [`diff`]), for versions that anybody may have made: it
 /// is given up where it takes more [`Steps`] than there are. Versions in different arenas are not

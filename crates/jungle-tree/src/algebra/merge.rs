@@ -1,12 +1,11 @@
 //! Three-way merge.
 
-use std::fmt;
-
 use super::diff::diffs_to_merge;
 use super::given::{self, Gave};
 use super::numbers::{MergeBase, Renumbering, Start};
 use super::rebase::{Rebased, rebase_told};
 use super::steps::{Count, Unbounded};
+use super::transparent::transparent;
 use super::{ApplyError, ChangeSet, Conflict, MergeOptions, TooManySteps, apply, symmetric};
 use crate::edit::Editor;
 use crate::path::Path;
@@ -31,35 +30,7 @@ pub enum MergeError {
     TooManySteps(TooManySteps),
 }
 
-impl From<ApplyError> for MergeError {
-    fn from(error: ApplyError) -> MergeError {
-        MergeError::NotApplied(error)
-    }
-}
-
-impl From<TooManySteps> for MergeError {
-    fn from(error: TooManySteps) -> MergeError {
-        MergeError::TooManySteps(error)
-    }
-}
-
-impl fmt::Display for MergeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MergeError::NotApplied(error) => error.fmt(f),
-            MergeError::TooManySteps(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for MergeError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            MergeError::NotApplied(error) => error.source(),
-            MergeError::TooManySteps(_) => None,
-        }
-    }
-}
+transparent!(MergeError { NotApplied(ApplyError), TooManySteps(TooManySteps) });
 
 /// Two versions in one.
 ///

@@ -25,6 +25,7 @@ mod settle;
 mod stands;
 mod steps;
 mod symmetric;
+mod transparent;
 
 pub use apply::{ApplyError, apply, copy_subtree};
 pub use change::{Change, ChangeSet, Subtree};
