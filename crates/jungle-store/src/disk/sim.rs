@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Disk, DiskFile, Lock, Mode};
@@ -249,6 +250,60 @@ impl SimDisk {
     /// Tells nobody any more.
     pub fn unwatch(&self) {
         self.world().watcher = None;
+    }
+
+    /// Does something, during which nothing fails; tells each call with its file or folder. It
+    /// [watches](SimDisk::watch), so nobody else does meanwhile.
+    ///
+    /// ```
+    /// use jungle_store::disk::{Disk, sim::{CallKind, SimDisk}};
+    /// let disk = SimDisk::new();
+    /// let (synced, calls) = disk.record(|| disk.sync_folder(""));
+    /// assert_eq!(calls, [(CallKind::SyncFolder, String::new())]);
+    /// assert!(synced.is_ok());
+    /// ```
+    pub fn record<T>(&self, work: impl FnOnce() -> T) -> (T, Vec<(CallKind, String)>) {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&calls);
+        self.watch(move |call, _| {
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.push((call.kind, call.name.to_owned()));
+            Fate::Go
+        });
+        let done = work();
+        self.unwatch();
+        let calls = std::mem::take(&mut *calls.lock().unwrap_or_else(PoisonError::into_inner));
+        (done, calls)
+    }
+
+    /// Does something, during which one call has this fate: the one in front of which there were
+    /// `at`. It [watches](SimDisk::watch), so nobody else does meanwhile.
+    ///
+    /// # Panics
+    /// When there are not so many calls.
+    ///
+    /// ```
+    /// use jungle_store::disk::{Disk, sim::{Fate, SimDisk}};
+    /// let disk = SimDisk::new();
+    /// let sync_all = || [0, 1, 2].map(|_| disk.sync_folder("").is_ok());
+    /// assert_eq!(disk.inject(1, Fate::Fail(5), sync_all), [true, false, true]);
+    /// ```
+    #[track_caller]
+    pub fn inject<T>(&self, at: u64, fate: Fate, work: impl FnOnce() -> T) -> T {
+        let is_met = Arc::new(AtomicBool::new(false));
+        let (met, mut count) = (Arc::clone(&is_met), 0);
+        self.watch(move |_, _| {
+            count += 1;
+            if count != at + 1 {
+                return Fate::Go;
+            }
+            met.store(true, Ordering::SeqCst);
+            fate
+        });
+        let done = work();
+        self.unwatch();
+        assert!(is_met.load(Ordering::SeqCst), "call {at} is made each time");
+        done
     }
 
     /// The state; nobody else can call the disk while it is held.
@@ -630,9 +685,7 @@ mod tests {
         let file = disk.open("a", Mode::CreateNew).unwrap();
         disk.sync_folder("").unwrap();
         file.write_at(&[1; 2 * SECTOR], 0).unwrap();
-        disk.watch(move |_, _| fate);
-        assert!(file.sync_data().is_err());
-        disk.unwatch();
+        assert!(disk.inject(0, fate, || file.sync_data()).is_err());
         file.sync_data().unwrap();
         let found = disk.world().crash(Keep::All, &mut |_| 0);
         found.files().remove("a").unwrap()

@@ -20,17 +20,9 @@ fn opening_a_closed_folder_syncs_its_mark_only() {
     let disk = SimDisk::new();
     let open = || options().open_on(Arc::new(disk.clone())).unwrap();
     let calls = |run: &mut dyn FnMut()| {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let of_disk = Arc::clone(&seen);
-        disk.watch(move |call, _| {
-            if call.kind.changes() && call.kind != CallKind::Open {
-                of_disk.lock().unwrap().push((call.kind, call.name.to_owned()));
-            }
-            Fate::Go
-        });
-        run();
-        disk.unwatch();
-        std::mem::take(&mut *seen.lock().unwrap())
+        let ((), mut calls) = disk.record(run);
+        calls.retain(|(kind, _)| kind.changes() && *kind != CallKind::Open);
+        calls
     };
     let store = open();
     every_kind_of_commit(&store);

@@ -45,15 +45,8 @@ enum End {
 /// The calls of an undisturbed one, from the first on that makes it count.
 fn calls(start: &SimDisk, make: Make) -> Range<usize> {
     let disk = copy(start);
-    let calls = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&calls);
-    disk.watch(move |call, _| {
-        seen.lock().unwrap().push((call.kind, call.name.to_owned()));
-        Fate::Go
-    });
-    make(&disk).unwrap();
-    disk.unwatch();
-    let calls = calls.lock().unwrap();
+    let (made, calls) = disk.record(|| make(&disk));
+    made.unwrap();
     let counts = (CallKind::Rename, "LOCK.erased".to_owned());
     calls.iter().position(|call| *call == counts).unwrap()..calls.len()
 }

@@ -1,6 +1,6 @@
 //! Power is lost, or a call fails, while checkpoints are written: what is found is one of them.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use jungle_store::Progress;
@@ -110,16 +110,10 @@ fn fates(kind: CallKind, rng: &mut Rng) -> Vec<Fate> {
 
 /// The calls of a workload when nothing fails.
 fn calls_of(batches: &[Batch]) -> Vec<CallKind> {
-    let (disk, calls) = (SimDisk::new(), Arc::new(Mutex::new(Vec::new())));
-    let seen = Arc::clone(&calls);
-    disk.watch(move |call, _| {
-        seen.lock().unwrap().push(call.kind);
-        Fate::Go
-    });
-    perform(&disk, batches, &AtomicU64::new(0)).unwrap();
-    disk.unwatch();
-    let calls = calls.lock().unwrap();
-    calls.clone()
+    let disk = SimDisk::new();
+    let (done, calls) = disk.record(|| perform(&disk, batches, &AtomicU64::new(0)));
+    done.unwrap();
+    calls.into_iter().map(|(kind, _)| kind).collect()
 }
 
 #[test]
@@ -147,18 +141,7 @@ fn fails_once(
     says: &str,
 ) {
     let (disk, done) = (SimDisk::new(), AtomicU64::new(0));
-    let (count, met) = (AtomicU64::new(0), Arc::new(AtomicBool::new(false)));
-    let noted = Arc::clone(&met);
-    disk.watch(move |_, _| {
-        if count.fetch_add(1, Ordering::SeqCst) != at {
-            return Fate::Go;
-        }
-        noted.store(true, Ordering::SeqCst);
-        fate
-    });
-    let performed = perform(&disk, batches, &done);
-    disk.unwatch();
-    assert!(met.load(Ordering::SeqCst), "{says}: is made each time");
+    let performed = disk.inject(at, fate, || perform(&disk, batches, &done));
     let is_harmless = matches!(fate, Fate::Short(_) | Fate::Fail(EINTR));
     assert!(performed.is_ok() || !is_harmless || says.starts_with("Sync"), "{says}: {performed:?}");
     let least = done.load(Ordering::SeqCst);

@@ -2,7 +2,7 @@
 //! what is there: what is found is the old folder or the new one, whole; and what was erased, or
 //! only in the old one, is in none of the new one's files.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use jungle_db::{Jungle, Retention};
@@ -61,18 +61,11 @@ fn power_is_lost(case: &Arc<Case>, rng: &mut Rng) -> u64 {
 }
 
 fn calls_fail(case: &Case, rng: &mut Rng) -> u64 {
-    let calls = Arc::new(Mutex::new(Vec::new()));
-    let (disk, seen) = (copy(&case.disk), Arc::clone(&calls));
-    disk.watch(move |call, _| {
-        seen.lock().expect("nothing panics while it is held").push(call.kind);
-        Fate::Go
-    });
-    let made = case.make(&disk);
-    disk.unwatch();
+    let disk = copy(&case.disk);
+    let (made, calls) = disk.record(|| case.make(&disk));
     made.expect("an undisturbed disk");
-    let calls = std::mem::take(&mut *calls.lock().expect("nothing panics while it is held"));
     let mut points = 0;
-    for (at, &kind) in calls.iter().enumerate() {
+    for (at, &(kind, _)) in calls.iter().enumerate() {
         // One way each: there are many calls, and each folder has others.
         let fates = fates(kind, rng);
         let fate = *rng.pick(&fates);
@@ -170,18 +163,7 @@ impl Case {
     /// One call does not go well.
     fn with_failing(&self, at: u64, kind: CallKind, fate: Fate, rng: &mut Rng) {
         let disk = copy(&self.disk);
-        let (count, met) = (AtomicU64::new(0), Arc::new(AtomicBool::new(false)));
-        let noted = Arc::clone(&met);
-        disk.watch(move |_, _| {
-            if count.fetch_add(1, Ordering::SeqCst) != at {
-                return Fate::Go;
-            }
-            noted.store(true, Ordering::SeqCst);
-            fate
-        });
-        let made = self.make(&disk);
-        disk.unwatch();
-        assert!(met.load(Ordering::SeqCst), "call {at} is made each time");
+        let made = disk.inject(at, fate, || self.make(&disk));
         let (is_new, images) = self.gone_on_with(&disk, rng);
         assert!(is_new || made.is_err(), "{kind:?} call {at} with {fate:?} was not told");
         // A sync that lies loses what it likes.

@@ -1,7 +1,6 @@
 //! Each call of the disk fails once, in each way it can.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
 use jungle_testkit::Rng;
@@ -38,18 +37,11 @@ pub fn run(rng: &mut Rng, is_bug_awake: bool) -> u64 {
 /// The calls that it makes when nothing fails.
 fn calls_of(workload: &Workload, known: &Known) -> Vec<(CallKind, String)> {
     let disk = SimDisk::new();
-    let calls = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let seen = Arc::clone(&calls);
-    disk.watch(move |call, _| {
-        seen.lock()
-            .expect("nothing panics while it is held")
-            .push((call.kind, call.name.to_owned()));
-        Fate::Go
+    let ((), calls) = disk.record(|| {
+        let done = workload.perform(&disk, known, &Progress::default());
+        drop(done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}")));
     });
-    let done = workload.perform(&disk, known, &Progress::default());
-    drop(done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}")));
-    disk.unwatch();
-    std::mem::take(&mut *calls.lock().expect("nothing panics while it is held"))
+    calls
 }
 
 pub fn fates(kind: CallKind, rng: &mut Rng) -> Vec<Fate> {
@@ -96,22 +88,11 @@ impl Injection<'_> {
     fn run(self, rng: &mut Rng) {
         let Injection { at, fate, .. } = self;
         let (disk, progress) = (SimDisk::new(), Progress::default());
-        let (count, met) = (AtomicU64::new(0), Arc::new(AtomicBool::new(false)));
-        let noted = Arc::clone(&met);
-        disk.watch(move |_, _| {
-            if count.fetch_add(1, Ordering::SeqCst) != at {
-                return Fate::Go;
-            }
-            noted.store(true, Ordering::SeqCst);
-            fate
-        });
-        let done = self.workload.perform(&disk, self.known, &progress);
-        // What fails while it is dropped is met by nobody: who wants to know closes it.
-        let done = done.and_then(|store| {
+        let done = disk.inject(at, fate, || {
+            let store = self.workload.perform(&disk, self.known, &progress)?;
+            // What fails while it is dropped is met by nobody: who wants to know closes it.
             store.map_or(Ok(()), |store| store.close().map_err(|_| Refused::Close))
         });
-        disk.unwatch();
-        assert!(met.load(Ordering::SeqCst), "call {at} is made each time");
         self.says_so(&done, progress.told.load(Ordering::SeqCst));
         let least = progress.acknowledged.load(Ordering::SeqCst);
         let most = progress.begun.load(Ordering::SeqCst);
