@@ -92,7 +92,7 @@ fn check(document: &str, answers: &[&str]) {
     let args = starts.first().map_or("--data data", |start| arguments(start));
     let args: Vec<&str> = args.split(' ').collect();
     let serving = Serving::start(&folder, &args);
-    let script = script.join("\n").replace(TOLD, serving.told["url"].as_str().unwrap());
+    let script = script.join("\n").replace(TOLD, serving.url());
     let script = format!("set -euo pipefail\n{CURL}\n{script}\n");
     let mut shell = Command::new("bash");
     let output = shell.args(["-c", &script]).current_dir(&folder.0).output().unwrap();

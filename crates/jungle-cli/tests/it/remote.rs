@@ -27,7 +27,7 @@ impl Both {
     }
 
     pub(crate) fn url(&self) -> &str {
-        self.serving.told["url"].as_str().unwrap()
+        self.serving.url()
     }
 
     /// Does a command on both, `AT` each of them in turn, and holds what it prints against each
@@ -40,9 +40,7 @@ impl Both {
     #[track_caller]
     fn check_with_input(&self, command: &[&str], input: &str, code: i32) {
         let on = |place: &str| {
-            let args = command.iter().map(|&word| if word == "AT" { place } else { word });
-            let args: Vec<&str> = args.collect();
-            let Ended { code, out, err } = self.folder.run_with_input(&args, input);
+            let Ended { code, out, err } = self.folder.run_with_input(&at(place, command), input);
             (code, without_times(&out), without_times(&err))
         };
         let (expected, found) = (on("d"), on(self.url()));
@@ -56,6 +54,27 @@ impl Both {
         self.check(&[&["put", "AT", "t", path, value][..], more].concat(), 0);
         self.check(&["get", "AT", "t"], 0);
     }
+}
+
+/// A command, of this place.
+pub(crate) fn at<'w>(place: &'w str, words: &[&'w str]) -> Vec<&'w str> {
+    words.iter().map(|&word| if word == "AT" { place } else { word }).collect()
+}
+
+/// A server that has a tree, with its data in this folder.
+pub(crate) fn serving_a_tree(name: &str) -> (Folder, Serving) {
+    let folder = Folder::new(name);
+    let serving = Serving::start(&folder, &["--data", "data"]);
+    folder.run(&["trees", serving.url(), "--create", "t"]).check_code(0);
+    (folder, serving)
+}
+
+/// Grants so much of the tree, at a path and below, to a token that is in the file `token` then.
+pub(crate) fn grant_to_token(folder: &Folder, role: &str, path: &str) {
+    let added = folder.run(&["access", "add-token", "data", "ci"]);
+    added.check_code(0);
+    folder.run(&["access", "grant", "data", "ci", "t", role, path]).check_code(0);
+    folder.write("token", &added.out);
 }
 
 /// Somebody who has these answers, one after the other, whatever is asked.
@@ -291,10 +310,8 @@ fn what_was_refused_or_not_answered_is_sent_again() {
 
 #[test]
 fn edit_whose_answer_was_lost_is_done_once() {
-    let folder = Folder::new("remote_lost");
-    let serving = Serving::start(&folder, &["--data", "data"]);
-    let url = serving.told["url"].as_str().unwrap();
-    folder.run(&["trees", url, "--create", "t"]).check_code(0);
+    let (folder, serving) = serving_a_tree("remote_lost");
+    let url = serving.url();
     let lossy = losing_an_answer(serving.address().to_owned());
     folder.run(&["put", &lossy, "t", "/a", "1"]).check_code(0);
     let log = folder.run(&["log", url, "t", "--json"]).out;
@@ -406,7 +423,7 @@ fn a_token_says_who_asks() {
     let token = added.out.trim();
     folder.run(&["access", "grant", "data", "ci", "t", "read"]).check_code(0);
     let serving = Serving::start(&folder, &["--data", "data"]);
-    let url = serving.told["url"].as_str().unwrap();
+    let url = serving.url();
     let refused = folder.run(&["get", url, "t"]);
     assert_eq!((refused.code, &*refused.out), (Some(1), ""));
     assert!(refused.err.contains("JUNGLE_TOKEN"), "{}", refused.err);
@@ -460,12 +477,9 @@ fn who_may_edit_a_part_does_so_on_a_branch_too() {
     folder.run(&["trees", "data", "--create", "t"]).check_code(0);
     folder.run(&["put", "data", "t", "/todo", "{}"]).check_code(0);
     folder.run(&["branch", "data", "t", "draft"]).check_code(0);
-    let added = folder.run(&["access", "add-token", "data", "ci"]);
-    added.check_code(0);
-    folder.run(&["access", "grant", "data", "ci", "t", "write", "/todo"]).check_code(0);
-    folder.write("token", &added.out);
+    grant_to_token(&folder, "write", "/todo");
     let serving = Serving::start(&folder, &["--data", "data"]);
-    let url = serving.told["url"].as_str().unwrap();
+    let url = serving.url();
     let by_token = |args: &[&str]| folder.run(&[args, &["--token-file", "token"]].concat());
     by_token(&["put", url, "t", "/todo/x", "1", "--branch", "draft"]).check_code(0);
     by_token(&["put", url, "t", "/todo/y", "2"]).check_code(0);
@@ -478,7 +492,7 @@ fn who_may_edit_a_part_does_so_on_a_branch_too() {
 fn a_server_that_encrypts_is_known_by_its_certificate() {
     let folder = Folder::new("remote_tls");
     let serving = Serving::start(&folder, &["--data", "data", "--tls-self"]);
-    let url = serving.told["url"].as_str().unwrap();
+    let url = serving.url();
     assert!(url.starts_with("https://"), "{url}");
     let trusting = |certificate: &str, args: &[&str]| {
         Ended::new(folder.command(args).env("SSL_CERT_FILE", certificate).output().unwrap())

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value as Json, json};
 
 use crate::Folder;
-use crate::remote::{Both, Canned, found, losing_an_answer};
+use crate::remote::{Both, Canned, at, found, grant_to_token, losing_an_answer, serving_a_tree};
 use crate::serving::Serving;
 
 /// How differences are told.
@@ -35,11 +35,6 @@ fn with_history(name: &str) -> Both {
     both.put("/title", "\"draft\"", &["--branch", "draft"]);
     both.check(&["rm", "AT", "t", "/z"], 0);
     both
-}
-
-/// A command, of this place.
-fn at<'w>(place: &'w str, words: &[&'w str]) -> Vec<&'w str> {
-    words.iter().map(|&word| if word == "AT" { place } else { word }).collect()
 }
 
 #[test]
@@ -136,10 +131,8 @@ fn what_happened_is_told_as_in_a_folder() {
 
 #[test]
 fn who_follows_a_server_is_told_what_is_committed() {
-    let folder = Folder::new("remote_follow");
-    let serving = Serving::start(&folder, &["--data", "data"]);
-    let url = serving.told["url"].as_str().unwrap();
-    folder.run(&["trees", url, "--create", "t"]).check_code(0);
+    let (folder, serving) = serving_a_tree("remote_follow");
+    let url = serving.url();
     folder.run(&["put", url, "t", "/a", "1"]).check_code(0);
     let mut command = folder.command(&["watch", url, "t", "/a", "--follow", "--json"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -223,12 +216,9 @@ fn who_may_read_a_part_watches_and_compares_it() {
     folder.run(&["put", "data", "t", "/todo", "{\"n\":{\"x\":1}}"]).check_code(0);
     folder.run(&["put", "data", "t", "/other", "{}"]).check_code(0);
     folder.run(&["put", "data", "t", "/todo/n/x", "2"]).check_code(0);
-    let added = folder.run(&["access", "add-token", "data", "ci"]);
-    added.check_code(0);
-    folder.run(&["access", "grant", "data", "ci", "t", "read", "/todo"]).check_code(0);
-    folder.write("token", &added.out);
+    grant_to_token(&folder, "read", "/todo");
     let serving = Serving::start(&folder, &["--data", "data"]);
-    let url = serving.told["url"].as_str().unwrap();
+    let url = serving.url();
     let by_token = |args: &[&str]| folder.run(&[args, &["--token-file", "token"]].concat());
     for words in [&["diff", "AT", "t", "2", "main", "/todo"][..], &["watch", "AT", "t", "/todo"]] {
         let told = by_token(&at(url, words));
@@ -273,10 +263,8 @@ fn revisions_are_taken_back_and_gone_back_to_as_in_a_folder() {
 
 #[test]
 fn revert_whose_answer_was_lost_is_done_once() {
-    let folder = Folder::new("remote_revert_lost");
-    let serving = Serving::start(&folder, &["--data", "data"]);
-    let url = serving.told["url"].as_str().unwrap();
-    folder.run(&["trees", url, "--create", "t"]).check_code(0);
+    let (folder, serving) = serving_a_tree("remote_revert_lost");
+    let url = serving.url();
     for n in ["1", "2"] {
         folder.run(&["put", url, "t", "/a", n]).check_code(0);
     }
@@ -292,10 +280,8 @@ fn revert_whose_answer_was_lost_is_done_once() {
 
 #[test]
 fn revert_says_how_many_places_a_server_has_not_told() {
-    let folder = Folder::new("remote_revert_many");
-    let serving = Serving::start(&folder, &["--data", "data"]);
-    let url = serving.told["url"].as_str().unwrap();
-    folder.run(&["trees", url, "--create", "t"]).check_code(0);
+    let (folder, serving) = serving_a_tree("remote_revert_many");
+    let url = serving.url();
     for n in 0..3 {
         let put =
             |at: i32| json!({"op": "put", "path": "/", "attribute": format!("m{at}"), "value": n});

@@ -186,7 +186,7 @@ fn served_folder_is_backed_up_by_its_url() {
         folder.run(&["access", "grant", "data", name, "*", role]).check_code(0);
     }
     let serving = Serving::start(&folder, &["--data", "data"]);
-    let url = serving.told["url"].as_str().unwrap().to_owned();
+    let url = serving.url().to_owned();
     let url = url.as_str();
     let back_up = |more: &[&str]| {
         let args = [["backup", url, "copy", "--json"].as_slice(), more].concat();
@@ -310,7 +310,7 @@ fn certificate_of_its_own_is_trusted_by_whoever_was_given_it() {
     let start = |host: &str| {
         let args = ["--data", "data", "--tls-self", "--host", host];
         let serving = Serving::start(&folder, &args);
-        let url = serving.told["url"].as_str().unwrap().to_owned();
+        let url = serving.url().to_owned();
         let certificate = folder.0.join(serving.told["certificate"].as_str().unwrap());
         (serving, url, certificate)
     };

@@ -39,8 +39,12 @@ impl Serving {
         Serving { child, told: serde_json::from_str(&line).unwrap() }
     }
 
+    pub(crate) fn url(&self) -> &str {
+        self.told["url"].as_str().unwrap()
+    }
+
     pub(crate) fn address(&self) -> &str {
-        self.told["url"].as_str().unwrap().trim_start_matches("http://")
+        self.url().trim_start_matches("http://")
     }
 
     /// Sends a request; gives the answer with its head.
