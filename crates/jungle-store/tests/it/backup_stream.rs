@@ -122,9 +122,7 @@ fn what_cannot_be_asked_for_is_told_and_nothing_is_there() {
     check_refusal();
     assert_eq!(std::fs::read_dir(copy.path()).unwrap().count(), 0);
     for (bytes, is_short) in [("JUNG", true), ("something else", false)] {
-        let progress = BackupProgress::default();
-        let taken = OpenOptions::new().take_backup(copy.path(), progress, |_| Ok(bytes.as_bytes()));
-        let Err(BackupError::Stream(error)) = &taken else { panic!("{taken:?}") };
+        let error = refused(STREAM_BYTES_MAX, &copy, bytes.as_bytes());
         let is_expected = match error {
             StreamError::Short => is_short,
             StreamError::NoBackup => !is_short,
@@ -147,11 +145,8 @@ fn a_checkpoint_in_front_of_all_of_the_log_is_gone_before_that_comes() {
     // In the middle of the log; at its end; and with a hash that is of something else.
     for missing in [whole.len() / 2, 40, 0] {
         let copy = Folder::new();
-        let broken_off = &made_up[..made_up.len() - missing];
-        let taken = take_at_most(STREAM_BYTES_MAX, &copy, broken_off);
-        let is_expected =
-            matches!(taken, Err(BackupError::Stream(StreamError::Short | StreamError::Hash)));
-        assert!(is_expected, "{taken:?}");
+        let error = refused(STREAM_BYTES_MAX, &copy, &made_up[..made_up.len() - missing]);
+        assert!(matches!(error, StreamError::Short | StreamError::Hash), "{error:?}");
         assert!(!copy.path().join("pages").exists(), "{missing} bytes did not come");
         let opened = OpenOptions::new().read_only().open(copy.path()).unwrap();
         assert!((1..=store.revision().number()).contains(&opened.revision().number()));
@@ -166,11 +161,19 @@ fn take_at_most(most: u64, copy: &Folder, stream: &[u8]) -> Result<BackupReport,
     options.take_backup(copy.path(), BackupProgress::default(), |_| Ok(stream))
 }
 
+/// Why the stream is not taken.
+#[track_caller]
+fn refused(most: u64, copy: &Folder, stream: &[u8]) -> StreamError {
+    match take_at_most(most, copy, stream) {
+        Err(BackupError::Stream(error)) => error,
+        taken => panic!("{taken:?}"),
+    }
+}
+
 #[track_caller]
 fn check_too_much(most: u64, copy: &Folder, stream: &[u8]) {
-    let taken = take_at_most(most, copy, stream);
-    let is_expected = matches!(taken, Err(BackupError::Stream(StreamError::TooMuch { .. })));
-    assert!(is_expected, "{taken:?}");
+    let error = refused(most, copy, stream);
+    assert!(matches!(error, StreamError::TooMuch { .. }), "{error:?}");
 }
 
 /// It is too much, and nothing of it is where nothing was.
