@@ -2,12 +2,13 @@
 //! and begins with a checkpoint, and the next backup goes on from there.
 
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use jungle_store::disk::sim::{Fate, Keep, SimDisk};
+use jungle_store::disk::sim::{Keep, SimDisk};
 use jungle_store::{OpenError, Store};
 use jungle_testkit::Rng;
 
+use super::crash_images::{KEEPS, crash_images};
 use super::workload::{Known, Portrait, open, portrait};
 
 /// Crashes during a backup, and during another one onto the first; tells how many there were. The
@@ -29,20 +30,11 @@ pub fn run(store: &Store, known: &Known, segment_bytes: u64, rng: &mut Rng) -> u
 
 /// Copies it; gives what crashes on the way leave of the copy.
 fn backup(store: &Store, copy: &SimDisk, rng: &mut Rng) -> Vec<SimDisk> {
-    let images = Arc::new(Mutex::new(Vec::new()));
-    let (kept, mut fork) = (Arc::clone(&images), rng.fork());
-    copy.watch(move |call, world| {
-        if call.kind.changes() && fork.chance(1, 2) {
-            let keep = *fork.pick(&[Keep::Nothing, Keep::All, Keep::Prefix, Keep::Random]);
-            let image = world.crash(keep, &mut |below| fork.below(below));
-            kept.lock().expect("nothing panics while it is held").push(image);
-        }
-        Fate::Go
-    });
-    let done = store.backup_on(Arc::new(copy.clone()));
-    copy.unwatch();
+    let keep = |rng: &mut Rng| rng.chance(1, 2).then(|| *rng.pick(&KEEPS));
+    let back_up = || store.backup_on(Arc::new(copy.clone()));
+    let (done, images) = crash_images(copy, rng, keep, back_up);
     done.unwrap_or_else(|error| panic!("undisturbed, but no backup: {error}"));
-    std::mem::take(&mut *images.lock().expect("nothing panics while it is held"))
+    images
 }
 
 /// Each has what was acknowledged of it, and takes what is missing.

@@ -8,6 +8,7 @@ use jungle_store::Store;
 use jungle_store::disk::sim::{Fate, Keep, SimDisk, World};
 use jungle_testkit::Rng;
 
+use super::crash_images::{KEEPS, crash_images};
 use super::kinds::{self, Kind};
 use super::workload::{Known, Progress, Workload, open, past, portrait};
 use super::{CRASHES_OF_SEED, Options, Outcome, copied, counting, crowd};
@@ -123,21 +124,9 @@ impl After<'_> {
 
     /// Opens what a crash left, with crashes on the way.
     fn during_recovery(&self, found: &SimDisk, rng: &mut Rng) -> u64 {
-        let images = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let mut fork = rng.fork();
-        let kept = Arc::clone(&images);
-        found.watch(move |call, world| {
-            if call.kind.changes() {
-                let keep = *fork.pick(&[Keep::Nothing, Keep::All, Keep::Prefix, Keep::Random]);
-                let image = world.crash(keep, &mut |below| fork.below(below));
-                kept.lock().expect("nothing panics while it is held").push(image);
-            }
-            Fate::Go
-        });
-        let store = self.open(found);
-        found.unwatch();
+        let keep = |rng: &mut Rng| Some(*rng.pick(&KEEPS));
+        let (store, images) = crash_images(found, rng, keep, || self.open(found));
         self.check_open(found, store, Then::Commit);
-        let images = std::mem::take(&mut *images.lock().expect("nothing panics while it is held"));
         images.iter().for_each(|image| self.check(image, Then::random(rng)));
         let points = images.len() as u64;
         self.counts.kinds.add(Kind::Recovery, points);

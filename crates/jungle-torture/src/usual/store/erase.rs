@@ -2,14 +2,15 @@
 //! what is there: what is found is the old folder or the new one, whole; and what was erased, or
 //! only in the old one, is in none of the new one's files.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use jungle_db::{Jungle, Retention};
 use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
 use jungle_store::pages::{EnginePages, Pages, PagesOptions, Table};
 use jungle_testkit::Rng;
 
+use super::crash_images::crash_images;
 use super::io::fates;
 use super::secrets::{SECRET, as_it_is, options, query, secrets, without};
 
@@ -143,20 +144,11 @@ impl Case {
     /// Opens what is there: tells whether it is the new one, and what is found when power is lost
     /// while it is opened.
     fn gone_on_with(&self, disk: &SimDisk, rng: &mut Rng) -> (bool, Vec<SimDisk>) {
-        let images = Arc::new(Mutex::new(Vec::new()));
-        let (kept, mut fork) = (Arc::clone(&images), rng.fork());
-        disk.watch(move |call, world| {
-            if call.kind.changes() && fork.chance(1, 2) {
-                let keep = *fork.pick(&KEEPS);
-                let image = world.crash(keep, &mut |below| fork.below(below));
-                kept.lock().expect("nothing panics while it is held").push(image);
-            }
-            Fate::Go
+        let keep = |rng: &mut Rng| rng.chance(1, 2).then(|| *rng.pick(&KEEPS));
+        let ((), images) = crash_images(disk, rng, keep, || {
+            let opened = options().open_on(Arc::new(disk.clone()));
+            drop(opened.unwrap_or_else(|error| panic!("refused: {error}")));
         });
-        let opened = options().open_on(Arc::new(disk.clone()));
-        drop(opened.unwrap_or_else(|error| panic!("refused: {error}")));
-        disk.unwatch();
-        let images = std::mem::take(&mut *images.lock().expect("nothing panics while it is held"));
         (self.check(disk), images)
     }
 

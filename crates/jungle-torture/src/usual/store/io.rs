@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
 use jungle_testkit::Rng;
 
+use super::crash_images::KEEPS;
 use super::workload::{Known, Portrait, Progress, Refused, Workload, portrait};
 
 const EINTR: i32 = 4;
@@ -97,7 +98,7 @@ impl Injection<'_> {
         let least = progress.acknowledged.load(Ordering::SeqCst);
         let most = progress.begun.load(Ordering::SeqCst);
         let after = |what| After { injection: self, what, least, most };
-        let keep = *rng.pick(&[Keep::Nothing, Keep::All, Keep::Prefix, Keep::Random]);
+        let keep = *rng.pick(&KEEPS);
         let found = disk.world().crash(keep, &mut |below| rng.below(below));
         if fate == Fate::Lie {
             after("with the power lost").is_told_or_some_state(&found);

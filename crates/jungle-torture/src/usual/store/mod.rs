@@ -4,6 +4,7 @@
 pub mod child;
 mod copied;
 mod crash;
+mod crash_images;
 mod crowd;
 mod erase;
 mod io;
