@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use crate::support::{PATIENCE, Served, limits};
+use crate::support::{PATIENCE, Served, limits, no_long_reads};
 
 /// The status that a request of these bytes is answered with.
 #[track_caller]
@@ -326,8 +326,7 @@ fn body_is_waited_for_as_long_as_it_comes_quickly_enough() {
 fn what_looks_at_much_is_refused_where_there_are_too_many_and_the_rest_goes_on() {
     let served = Served::with(|options| {
         options.limits = limits(|limits| {
-            limits.long_reads_max = 0;
-            limits.line_time = Duration::ZERO;
+            no_long_reads(limits);
             limits.documents_max = 0;
             limits.watchers_max = 0;
         });

@@ -1,8 +1,6 @@
-use std::time::Duration;
-
 use serde_json::{Value as Json, json};
 
-use crate::support::{Served, limits};
+use crate::support::{Served, limits, no_long_reads};
 
 const NDJSON: &str = "application/x-ndjson";
 
@@ -158,14 +156,7 @@ fn revision_that_takes_more_steps_than_a_page_has_is_told_and_leads_to_those_beh
 
 #[test]
 fn what_is_many_steps_back_is_looked_for_in_line() {
-    // Nobody comes to the end of the line.
-    let served = Served::with(|options| {
-        options.limits = limits(|limits| {
-            limits.long_reads_max = 0;
-            limits.line_time = Duration::ZERO;
-        });
-    });
-    let served = served.tree("t");
+    let served = Served::with(|options| options.limits = limits(no_long_reads)).tree("t");
     for asked in [
         "node?at=",
         "value?attribute=n&at=",

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use jungle::{CommitOptions, Jungle, OpenOptions};
 use jungle_cluster::{Cluster, LogError, MemoryLog, Options};
@@ -11,7 +10,7 @@ use jungle_server::{Access, Data, Role};
 
 use crate::appending::Appending;
 use crate::people::grant;
-use crate::support::{Folder, PATIENCE, Served, limits};
+use crate::support::{Folder, PATIENCE, Served, limits, no_long_reads};
 
 /// A server with an outbox, and whether nothing comes to the log from it.
 fn serve(
@@ -179,12 +178,7 @@ fn what_comes_back_under_another_key_is_told_while_cut_off() {
 #[test]
 fn nothing_is_kept_of_a_revert_that_has_no_turn() {
     let (folder, log) = (Folder::new("outbox-turn"), MemoryLog::new());
-    // Nobody comes to the end of the line.
-    let limits = limits(|limits| {
-        limits.long_reads_max = 0;
-        limits.line_time = Duration::ZERO;
-    });
-    let options = jungle_server::Options { limits, ..Default::default() };
+    let options = jungle_server::Options { limits: limits(no_long_reads), ..Default::default() };
     let (served, cluster, is_away) = serve(log, &folder, options);
     served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
     let append = r#"{"edits":[{"op":"append"}]}"#;

@@ -245,6 +245,12 @@ impl Drop for Folder {
     }
 }
 
+/// Nobody comes to the end of the line of what takes long.
+pub(crate) fn no_long_reads(limits: &mut Limits) {
+    limits.long_reads_max = 0;
+    limits.line_time = Duration::ZERO;
+}
+
 /// Limits, changed.
 pub(crate) fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::default();

@@ -1,11 +1,9 @@
-use std::time::Duration;
-
 use jungle::EditError;
 use jungle_cluster::MemoryLog;
 use serde_json::json;
 
 use crate::stopped::follow;
-use crate::support::{Event, Events, Folder, PATIENCE, Served, limits};
+use crate::support::{Event, Events, Folder, PATIENCE, Served, limits, no_long_reads};
 
 /// Puts `n` into the node at `/a` or `/b`.
 fn put(served: &Served, child: &str, n: i64) -> u64 {
@@ -206,13 +204,7 @@ fn long_history_is_read_in_pieces_and_nothing_of_it_is_lost() {
 
 #[test]
 fn history_is_read_in_line_with_all_that_takes_long() {
-    let served = Served::with(|options| {
-        options.limits = limits(|limits| {
-            limits.long_reads_max = 0;
-            limits.line_time = Duration::ZERO;
-        });
-    })
-    .tree("t");
+    let served = Served::with(|options| options.limits = limits(no_long_reads)).tree("t");
     put(&served, "a", 0);
     let refused = served.get("/api/v1/trees/t/watch?after=0");
     assert_eq!((refused.status.as_u16(), refused.problem()), (429, "too-many".to_owned()));
