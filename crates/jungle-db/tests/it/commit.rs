@@ -580,30 +580,29 @@ fn another_last_child_is_what_a_reader_of_the_last_one_cares_for() {
     assert_eq!(tree.read().root().attribute("last").unwrap().as_text(), Some("3"));
 }
 
-#[test]
-fn a_fraction_that_others_gave_and_took_away_is_not_given() {
+/// What is added to two children is not given again once others gave it, and took it away.
+#[track_caller]
+fn check_is_not_given_again(add: impl Fn(&mut Draft) -> Result<Key, EditError>) {
     let (_jungle, tree) = tree_of(2);
-    let first = Position::new(0).unwrap();
     let mut ours = tree.begin(CommitOptions::default());
-    let told = ours.insert_after(&[], &first).unwrap();
-    let theirs = tree.update(|tx| tx.insert_after(&[], &first)).unwrap().value;
+    let told = add(&mut ours).unwrap();
+    let theirs = tree.update(&add).unwrap().value;
     assert_eq!(told, theirs);
     tree.update(|tx| tx.remove(std::slice::from_ref(&theirs))).unwrap();
     assert!(matches!(ours.commit(), Err(CommitError::Conflict(_))));
-    assert_ne!(tree.update(|tx| tx.insert_after(&[], &first)).unwrap().value, theirs);
+    assert_ne!(tree.update(&add).unwrap().value, theirs);
+}
+
+#[test]
+fn a_fraction_that_others_gave_and_took_away_is_not_given() {
+    let first = Position::new(0).unwrap();
+    check_is_not_given_again(|tx| tx.insert_after(&[], &first));
 }
 
 #[test]
 fn a_position_in_front_that_others_gave_and_took_away_is_not_given() {
-    let (_jungle, tree) = tree_of(2);
     let first = Position::new(0).unwrap();
-    let mut ours = tree.begin(CommitOptions::default());
-    let told = ours.insert_before(&[], &first).unwrap();
-    let theirs = tree.update(|tx| tx.insert_before(&[], &first)).unwrap().value;
-    assert_eq!(told, theirs);
-    tree.update(|tx| tx.remove(std::slice::from_ref(&theirs))).unwrap();
-    assert!(matches!(ours.commit(), Err(CommitError::Conflict(_))));
-    assert_ne!(tree.update(|tx| tx.insert_before(&[], &first)).unwrap().value, theirs);
+    check_is_not_given_again(|tx| tx.insert_before(&[], &first));
 }
 
 /// Nor at the end: who was told it, and wrote it down, had the key of nothing.
