@@ -75,6 +75,19 @@ impl Clock for Steps {
     }
 }
 
+/// Makes a folder of this version, packed, where that is asked for and there is none yet.
+fn make(name: &str, fill: impl FnOnce(&Store)) {
+    let folder = golden().join(name);
+    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !folder.exists() {
+        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
+        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
+        let store = options.clock(clock).open(&folder).unwrap();
+        fill(&store);
+        store.close().unwrap();
+        pack(&folder);
+    }
+}
+
 #[test]
 fn golden_folder_of_version_1_is_read() {
     let expected = golden().join("version-1.txt");
@@ -98,20 +111,14 @@ fn golden_folder_of_version_1_is_read() {
 /// kept, and what came behind it.
 #[test]
 fn golden_checkpoint_of_version_1_is_read() {
-    let (expected, golden) = (golden().join("version-1-pages.txt"), golden());
-    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !expected.exists() {
-        let folder = golden.join("version-1-pages");
-        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
-        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
-        let store = options.clock(clock).open(&folder).unwrap();
-        every_kind_of_commit(&store);
-        long_history(&store);
+    let expected = golden().join("version-1-pages.txt");
+    make("version-1-pages", |store| {
+        every_kind_of_commit(store);
+        long_history(store);
         store.checkpoint().unwrap();
         store.open_tree("t").unwrap().update(|tx| tx.append(&[])).unwrap();
-        fs::write(&expected, sampled(&store)).unwrap();
-        store.close().unwrap();
-        pack(&folder);
-    }
+        fs::write(&expected, sampled(store)).unwrap();
+    });
     let folder = copy("version-1-pages");
     unpack(&folder);
     let store = Store::open(folder.path()).unwrap();
@@ -127,16 +134,7 @@ fn golden_checkpoint_of_version_1_is_read() {
 /// The same with indexes, one of which was worked out and is in the checkpoint.
 #[test]
 fn golden_indexes_of_version_1_are_read() {
-    let golden = golden();
-    let folder = golden.join("version-1-indexes");
-    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !folder.exists() {
-        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
-        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
-        let store = options.clock(clock).open(&folder).unwrap();
-        indexed(&store);
-        store.close().unwrap();
-        pack(&folder);
-    }
+    make("version-1-indexes", indexed);
     let folder = copy("version-1-indexes");
     unpack(&folder);
     let store = Store::open(folder.path()).unwrap();
@@ -156,17 +154,11 @@ fn golden_indexes_of_version_1_are_read() {
 /// Commits that were asked for by requests, in a checkpoint and behind it.
 #[test]
 fn golden_requests_of_version_1_are_known() {
-    let (expected, folder) =
-        (golden().join("version-1-requests.txt"), golden().join("version-1-requests"));
-    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !expected.exists() {
-        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
-        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
-        let store = options.clock(clock).open(&folder).unwrap();
-        requested(&store);
-        fs::write(&expected, told(&store)).unwrap();
-        store.close().unwrap();
-        pack(&folder);
-    }
+    let expected = golden().join("version-1-requests.txt");
+    make("version-1-requests", |store| {
+        requested(store);
+        fs::write(&expected, told(store)).unwrap();
+    });
     let folder = copy("version-1-requests");
     unpack(&folder);
     let known = |store: &Store| {
@@ -191,19 +183,13 @@ const MET: [&str; 2] = ["early", "late"];
 /// Nodes that have other keys on the branch that theirs was merged into.
 #[test]
 fn golden_other_keys_of_version_1_are_known() {
-    let (expected, folder) =
-        (golden().join("version-1-renumbered.txt"), golden().join("version-1-renumbered"));
-    if std::env::var_os("JUNGLE_GOLDEN").is_some() && !expected.exists() {
-        let clock = Steps(std::sync::atomic::AtomicI64::new(1_700_000_000_000_000));
-        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
-        let store = options.clock(clock).open(&folder).unwrap();
-        meet(&store, MET[0]);
+    let expected = golden().join("version-1-renumbered.txt");
+    make("version-1-renumbered", |store| {
+        meet(store, MET[0]);
         store.checkpoint().unwrap();
-        meet(&store, MET[1]);
-        fs::write(&expected, told(&store)).unwrap();
-        store.close().unwrap();
-        pack(&folder);
-    }
+        meet(store, MET[1]);
+        fs::write(&expected, told(store)).unwrap();
+    });
     for options in [OpenOptions::new(), OpenOptions::new().without_checkpoint()] {
         let folder = copy("version-1-renumbered");
         unpack(&folder);
