@@ -12,6 +12,7 @@ mod readers;
 mod space;
 mod stall;
 mod subtree;
+mod writer;
 
 pub use self::kill::commit_until_killed;
 use super::Options;

@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use jungle::TreeHandle;
 
+use super::writer::Writer;
 use crate::Failure;
 use crate::experiments::Options;
 use crate::experiments::commit::Floor;
 use crate::experiments::folder::{Folder, options as open_options};
 use crate::experiments::readers::slow;
-use crate::experiments::store_peers::{TREE, Value, leaves, path, plant, put, value, value_of};
+use crate::experiments::store_peers::{TREE, Value, leaves, path, plant, value, value_of};
 use crate::sample::Sample;
 use crate::workload::{Random, beside};
 
@@ -27,11 +28,9 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let tree = store.create_tree(TREE)?;
     plant(&tree, options)?;
     let loaded = store.revision().number();
-    let held: Vec<Value> = (0..leaves(options)).map(|leaf| value_of(leaf, 0)).collect();
     let random = Random(options.seed);
     let mut reader = Reader { tree: &tree, leaves: leaves(options), random, wrong: 0 };
-    let random = Random(!options.seed);
-    let mut writer = Writer { tree: &tree, held, random, commits: 0 };
+    let mut writer = Writer::new(&tree, options, !options.seed);
     let (mut alone, mut beside) = (Vec::new(), Vec::new());
     let (mut commits, mut commits_alone) = (Rate::default(), Rate::default());
     reader.read(&mut Vec::new());
@@ -42,8 +41,7 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
         floor.overwrite(TURN)?;
     }
     let lost = (loaded + writer.commits).abs_diff(store.revision().number());
-    let others = (0..).zip(&writer.held).filter(|(leaf, ought)| now(&tree, *leaf) != Some(**ought));
-    let wrong = reader.wrong + lost + others.count() as u64;
+    let wrong = reader.wrong + lost + writer.wrong();
     let sample = Sample { operations: writer.commits, ..Sample::value(slow(beside), "ns") }
         .with("alone", slow(alone))
         .with("commits", commits.value())
@@ -91,14 +89,6 @@ impl Reader<'_> {
     }
 }
 
-struct Writer<'t> {
-    tree: &'t TreeHandle,
-    /// What each leaf has.
-    held: Vec<Value>,
-    random: Random,
-    commits: u64,
-}
-
 impl Writer<'_> {
     /// Commits while something else is done, and adds how many that were.
     fn beside(&mut self, rate: &mut Rate, other: impl FnOnce()) -> Result<(), Failure> {
@@ -107,13 +97,6 @@ impl Writer<'_> {
         rate.count += self.commits - before;
         rate.seconds += begun.elapsed().as_secs_f64();
         Ok(())
-    }
-
-    fn commit(&mut self) -> Result<(), String> {
-        let leaf = self.random.below(self.held.len() as u64) as u32;
-        self.commits += 1;
-        self.held[leaf as usize] = value_of(leaf, self.commits);
-        put(self.tree, leaf, self.commits).map(drop)
     }
 }
 

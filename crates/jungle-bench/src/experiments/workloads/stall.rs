@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use jungle::{Durability, Retention, Store, TreeHandle};
 
+use super::writer::Writer;
 use crate::Failure;
 use crate::experiments::Options;
 use crate::experiments::folder::{Folder, options as open_options};
 use crate::experiments::longest::Longest;
-use crate::experiments::store_peers::{TREE, Value, leaves, path, plant, put, value, value_of};
+use crate::experiments::store_peers::{TREE, leaves, path, plant, value, value_of};
 use crate::sample::Sample;
 use crate::workload::Random;
 
@@ -35,10 +36,9 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let tree = store.create_tree(TREE)?;
     plant(&tree, options)?;
     let loaded = tree.snapshot().revision();
-    let held: Vec<Value> = (0..leaves(options)).map(|leaf| value_of(leaf, 0)).collect();
     let (random, count) = (Random(!options.seed), leaves(options));
     let mut reader = Reader { tree: &tree, leaves: count, random, wrong: 0 };
-    let mut writer = Writer { tree: &tree, held, random: Random(options.seed), stamp: 0 };
+    let mut writer = Writer::new(&tree, options, options.seed);
     let edits = (options.tasks * TASK_EDITS).max(2 * KEPT as u64);
     (0..edits).try_for_each(|_| writer.commit())?;
     let turn = (TASK_TURN * u32::try_from(options.tasks)?).min(TURN_MAX);
@@ -47,13 +47,8 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
         Ok(())
     })?;
     let stalled = during(&mut reader, &mut writer, || reclaim(&store, &tree))?;
-    let newest = tree.snapshot();
-    let is_wrong = |(leaf, ought): &(u32, &Value)| {
-        newest.root().at(&path(*leaf)).ok().and_then(value).as_ref() != Some(*ought)
-    };
-    let wrong = (0..).zip(&writer.held).filter(is_wrong).count() as u64;
-    let wrong = wrong + reader.wrong + u64::from(tree.at(loaded).is_ok());
-    let sample = Sample { operations: writer.stamp, ..Sample::value(stalled.reader, "ms") }
+    let wrong = writer.wrong() + reader.wrong + u64::from(tree.at(loaded).is_ok());
+    let sample = Sample { operations: writer.commits, ..Sample::value(stalled.reader, "ms") }
         .with("writer", stalled.writer)
         .with("took", stalled.took)
         .with("reader-beside", beside.reader)
@@ -84,7 +79,7 @@ fn during(
     let (stop, begun) = (AtomicBool::new(false), Instant::now());
     scope(|scope| {
         let reading = scope.spawn(|| Longest::with_pauses(&stop, PAUSE, || reader.read()));
-        let writing = scope.spawn(|| Longest::with_pauses(&stop, PAUSE, || writer.commit()));
+        let writing = scope.spawn(|| Longest::with_pauses(&stop, PAUSE, || Ok(writer.commit()?)));
         let done = other();
         let took = 1e3 * begun.elapsed().as_secs_f64();
         stop.store(true, Ordering::Relaxed);
@@ -110,24 +105,6 @@ impl Reader<'_> {
         let found = value(reading.root().at(&path(leaf))?);
         let is_its = found.is_some_and(|found| found[..8] == value_of(leaf, 0)[..8]);
         self.wrong += u64::from(!is_its);
-        Ok(())
-    }
-}
-
-struct Writer<'t> {
-    tree: &'t TreeHandle,
-    /// What each leaf has.
-    held: Vec<Value>,
-    random: Random,
-    stamp: u64,
-}
-
-impl Writer<'_> {
-    fn commit(&mut self) -> Result<(), Failure> {
-        let leaf = self.random.below(self.held.len() as u64) as u32;
-        self.stamp += 1;
-        self.held[leaf as usize] = value_of(leaf, self.stamp);
-        put(self.tree, leaf, self.stamp)?;
         Ok(())
     }
 }
