@@ -144,6 +144,13 @@ impl Index {
         }
     }
 
+    /// Uses again what the newest ones have replaced.
+    fn reclaim(&self) {
+        let built: Vec<AttributeIndex> =
+            lock(&self.built).values().map(|built| built.index.clone()).collect();
+        built.iter().for_each(AttributeIndex::reclaim);
+    }
+
     /// A branch was deleted.
     pub(crate) fn forget(&self, branch: BranchId) {
         lock(&self.built).remove(&branch);
@@ -154,10 +161,19 @@ impl Jungle {
     /// Brings all indexes that were asked for up to the newest versions, so that none holds an old
     /// one that is kept nowhere else.
     pub(crate) fn refresh_indexes(&self) {
+        self.each_index(|tree, key, index| index.refresh(tree, key));
+    }
+
+    /// Uses again what only older versions of the indexes had, which those that come next would do.
+    pub(crate) fn reclaim_indexes(&self) {
+        self.each_index(|_, _, index| index.reclaim());
+    }
+
+    fn each_index(&self, each: impl Fn(&TreeState, &str, &Index)) {
         let trees: Vec<Arc<TreeState>> = self.shared.catalog().values().cloned().collect();
         for tree in trees {
             let indexes = lock(&tree.branches).indexes.clone();
-            indexes.iter().for_each(|(key, index)| index.refresh(&tree, key));
+            indexes.iter().for_each(|(key, index)| each(&tree, key, index));
         }
     }
 }

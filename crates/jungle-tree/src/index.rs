@@ -15,7 +15,7 @@ use crate::node::Node;
 use crate::path::Path;
 use crate::planted::{Bug, is_awake};
 use crate::snapshot::Snapshot;
-use crate::tree::{Tree, VersionId};
+use crate::tree::{Keep, Tree, VersionId};
 use crate::value::{Value, ValueRef};
 
 pub use hits::{Hits, HitsEntry, HitsWalk};
@@ -65,6 +65,9 @@ const HIT: &str = "hit";
 /// The names of values have this many bytes of them, and a hash of longer ones. Indexes that are
 /// saved have such names, so this stays as it is.
 const NAME_BYTES_MAX: usize = 1024;
+
+/// So many blocks and values are made free at a time.
+const RECLAIMED_MAX: usize = 1024;
 
 impl AttributeIndex {
     /// Values are ordered by this many bytes at least.
@@ -163,6 +166,28 @@ impl AttributeIndex {
         let mut line = Tree::from_snapshot(&self.snapshot);
         line.publish(editor);
         Ok(AttributeIndex::newest_of(&self.key, line))
+    }
+
+    /// Uses again what only older indexes had that this one was made from, and nobody holds any
+    /// more. The next one that is made from this does so, too; but there may be none.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, AttributeIndex, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "age", 30)?;
+    /// let before = tree.snapshot();
+    /// let index = AttributeIndex::build(&before, "age")?;
+    /// tree.put_attribute(&[], "age", 31)?;
+    /// let newer = index.updated(&before, &tree.snapshot())?;
+    /// drop(index);
+    /// newer.reclaim();
+    /// assert_eq!((newer.find(30.into()).count(), newer.find(31.into()).count()), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reclaim(&self) {
+        let mut line = self.line.lock().unwrap_or_else(|e| e.into_inner());
+        // In slices, as others that write in this arena may wait for each of them.
+        while line.keep_in_slices(Keep::Newest, RECLAIMED_MAX) {}
     }
 
     /// The key of the attribute.

@@ -210,8 +210,10 @@ impl Jungle {
         let turn = self.shared.arena.next_collection();
         // Where much is to be used again, only these wait for it.
         self.shared.deleted_heads().iter().for_each(|head| head.lock().reclaim_deleted());
-        // The others do so when they commit, which some may never do again.
+        // The others do so when they commit, which some may never do again; an index, when it is
+        // asked for in a newer version.
         self.shared.heads().iter().for_each(|head| reclaim_in_slices(head));
+        self.reclaim_indexes();
         let collection = self.shared.pause(|mut paused| {
             for (head, state) in &mut paused.heads {
                 state.forget_deleted(stored.contains_key(&head.id));

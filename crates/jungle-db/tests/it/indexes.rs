@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jungle_db::{
     IndexError, Jungle, MemoryJournal, ReplayError, Retention, Revision, Snapshot, TreeHandle,
 };
-use jungle_tree::{ATTRIBUTE_KEY_BYTES_MAX, AttributeIndex, Value};
+use jungle_tree::{ATTRIBUTE_KEY_BYTES_MAX, AttributeIndex, Key, Value};
 
 use crate::support::{append, put, tree_of};
 
@@ -105,6 +105,29 @@ fn an_index_holds_no_old_version_for_long() {
     let collected = jungle.collect().unwrap();
     assert!(collected.payload_bytes > 400_000, "{collected:?}");
     assert_eq!(found(&main, "n", &main.snapshot(), 19_999), [""; 0]);
+}
+
+#[test]
+fn what_an_index_replaced_is_given_back_where_nobody_asks_for_it_any_more() {
+    const COUNT: u64 = 2_000;
+    let (jungle, main) = tree_of(COUNT);
+    main.set_retention(Retention::Last(1)).unwrap();
+    main.create_index("text").unwrap();
+    main.update(|tx| {
+        (0..COUNT).try_for_each(|n| {
+            let text = format!("{n}{}", "x".repeat(1_000));
+            tx.put_attribute(&[Key::from(n)], "text", &*text)
+        })
+    })
+    .unwrap();
+    main.index("text", &main.snapshot()).unwrap();
+    main.update(|tx| {
+        (0..COUNT).try_for_each(|n| tx.remove_attribute(&[Key::from(n)], "text").map(drop))
+    })
+    .unwrap();
+    jungle.collect().unwrap();
+    let left = jungle.arena().usage().payload_bytes;
+    assert!(left < 1 << 20, "{left} bytes are left");
 }
 
 #[test]
