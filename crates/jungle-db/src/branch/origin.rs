@@ -105,6 +105,11 @@ impl Merges {
         lock(&self.bases).retain(|(a, b), _| *a != branch && *b != branch);
     }
 
+    /// The tree was deleted: what is noted here would be held by whoever has a handle of it.
+    pub(crate) fn forget_all(&self) {
+        lock(&self.bases).clear();
+    }
+
     /// All that was noted.
     pub(crate) fn all(&self) -> Vec<((BranchId, BranchId), Common)> {
         lock(&self.bases).iter().map(|(pair, common)| (*pair, common.clone())).collect()

@@ -284,6 +284,7 @@ impl Shared {
                 head.close(guard);
             }
             *branches = Branches::default();
+            state.merges.forget_all();
             catalog.remove(&lock(&state.name));
         })
     }

@@ -1,7 +1,7 @@
 //! What is collected without being asked for.
 
-use jungle_db::{Collector, Jungle, Retention, TreeHandle};
-use jungle_tree::Key;
+use jungle_db::{Collector, CommitMeta, Jungle, Retention, TreeHandle};
+use jungle_tree::{Key, MergeOptions};
 
 use crate::support::tree_in;
 
@@ -92,4 +92,17 @@ fn the_last_that_was_dropped_is_given_back_where_nobody_commits_any_more() {
     }
     text_is_given_back(&jungle);
     assert_eq!(tree.history(..).count() as i64, KEPT);
+}
+
+#[test]
+fn what_was_merged_is_given_back_with_its_tree_whoever_has_a_handle() {
+    let jungle = Jungle::builder().retention(Retention::Last(1)).build().unwrap();
+    let tree = forgetful(&jungle, |tree| {
+        let side = tree.branch("side", jungle.revision()).unwrap();
+        side.update(|tx| tx.append(&[])).unwrap();
+        tree.merge("side", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
+    });
+    jungle.delete_tree("t").unwrap();
+    text_is_given_back(&jungle);
+    assert!(!tree.read().root().has_attributes(), "its newest version stays");
 }
