@@ -6,7 +6,7 @@ mod token;
 
 use std::cmp::Ordering;
 
-use jungle_json::VALUE_KEY;
+use jungle_json::{VALUE_KEY, write_value};
 use jungle_tree::{Key, KeyRef, Node, ValueRef};
 
 pub use indexed::{Part, create_index, with_attribute};
@@ -166,7 +166,7 @@ impl Test {
             }
             Test::Like(pattern) => match value {
                 ValueRef::Text(text) => pattern.fits(text),
-                value => pattern.fits(&value.to_string()),
+                value => pattern.fits(&shown(value)),
             },
         }
     }
@@ -195,6 +195,19 @@ fn float(value: ValueRef<'_>) -> Option<f64> {
         ValueRef::Bytes(bytes) => std::str::from_utf8(bytes).ok()?.parse().ok(),
         _ => None,
     }
+}
+
+/// What is no text, as one: a number as it is written, also where that is kept as bytes.
+fn shown(value: ValueRef<'_>) -> String {
+    if let ValueRef::Bytes(_) = value {
+        let mut number = String::new();
+        write_value(value, &mut number);
+        // Bytes that are no number are an object there.
+        if !number.starts_with('{') {
+            return number;
+        }
+    }
+    value.to_string()
 }
 
 impl Pattern {
