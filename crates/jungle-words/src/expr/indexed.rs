@@ -357,7 +357,11 @@ fn ranges(test: &Test) -> (Vec<Range>, Width) {
                 }
             }
         }
-        Literal::Int(int) => numbers((*int, *int), *int as f64, between),
+        Literal::Int(int) => {
+            // Larger ones are kept as texts.
+            let nearest = (*int).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+            numbers((nearest, nearest), *int as f64, between)
+        }
         // So far integers may be apart that are one float.
         Literal::Float(float) => {
             let int = *float as i64;

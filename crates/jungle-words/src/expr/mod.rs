@@ -73,7 +73,7 @@ pub(crate) enum Test {
 pub(crate) enum Literal {
     Null,
     Bool(bool),
-    Int(i64),
+    Int(i128),
     Float(f64),
     Text(String),
 }
@@ -178,12 +178,24 @@ impl Literal {
         match (value, self) {
             (ValueRef::Null, Literal::Null) => Some(Ordering::Equal),
             (ValueRef::Bool(left), Literal::Bool(right)) => Some(left.cmp(right)),
-            (ValueRef::Int(left), Literal::Int(right)) => Some(left.cmp(right)),
             (ValueRef::Text(left), Literal::Text(right)) => Some(left.cmp(right)),
-            (value, Literal::Int(right)) => float(value)?.partial_cmp(&(*right as f64)),
+            (value, Literal::Int(right)) => match integer(value) {
+                Some(left) => Some(left.cmp(right)),
+                None => float(value)?.partial_cmp(&(*right as f64)),
+            },
             (value, Literal::Float(right)) => float(value)?.partial_cmp(right),
             _ => None,
         }
+    }
+}
+
+/// The integer that a value is, a kept text of one too. As floats, large ones that are near to each
+/// other would be equal.
+fn integer(value: ValueRef<'_>) -> Option<i128> {
+    match value {
+        ValueRef::Int(int) => Some(int.into()),
+        ValueRef::Bytes(bytes) => std::str::from_utf8(bytes).ok()?.parse().ok(),
+        _ => None,
     }
 }
 

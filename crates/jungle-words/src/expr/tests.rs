@@ -9,7 +9,7 @@ use super::*;
 
 fn tree() -> Tree {
     let text = r#"{"a":1,"b":2.50,"c":"hello world","d":true,"e":null,"f":{"g":1},"h h":"x",
-        "list":["one",2],"big":1e3}"#;
+        "list":["one",2],"big":1e3,"id":18446744073709551615,"most":9223372036854775807}"#;
     let mut tree = Tree::new(&Arena::new().unwrap());
     tree.edit(|editor| {
         import(text.as_bytes(), editor, &[], &ImportOptions::default(), &mut |_| ())
@@ -35,6 +35,12 @@ fn expressions_are_true_of_the_root_or_not() {
         ("b ~ 2.*", true),
         ("b ~ 0x", false),
         ("big ~ 1e*", true),
+        ("id = 18446744073709551615", true),
+        ("id = 18446744073709551614", false),
+        ("id > 18446744073709551614 and id > 9223372036854775807", true),
+        ("id = 18446744073709551615.0", true),
+        ("most = 9223372036854775808", false),
+        ("most < 9223372036854775808", true),
         ("a = \"1\"", false),
         ("c = 'hello world'", true),
         ("c ~ lo", true),
@@ -115,7 +121,7 @@ fn depth_is_limited_and_length_is_not() {
 }
 
 const MEMBERS: [&str; 3] = ["a", "b", ""];
-const LITERALS: [&str; 14] = [
+const LITERALS: [&str; 16] = [
     "null",
     "true",
     "false",
@@ -126,6 +132,8 @@ const LITERALS: [&str; 14] = [
     "-0.0",
     "1e999",
     "9007199254740993",
+    "9223372036854775808",
+    "-9223372036854775809",
     "word",
     "wo",
     "\"\"",
@@ -139,7 +147,10 @@ fn random_value(rng: &mut Rng) -> Value {
         2 => {
             Value::from([-0.0, 0.0, 7.0, f64::NAN, f64::INFINITY, 9007199254740992.0][rng.index(6)])
         }
-        3 => Value::from([b"7.00".to_vec(), b"-3.0".to_vec(), b"x".to_vec()][rng.index(3)].clone()),
+        3 => {
+            let texts = ["7.00", "-3.0", "x", "9223372036854775808", "9223372036854775809"];
+            Value::from(texts[rng.index(5)].as_bytes().to_vec())
+        }
         4 => Value::from(["word", "wo", "", "7", "zebra"][rng.index(5)]),
         5 => Value::from([i64::MIN, i64::MAX, 9007199254740993][rng.index(3)]),
         6 => Value::from("word".repeat([1, 255, 256, 257][rng.index(4)])),
