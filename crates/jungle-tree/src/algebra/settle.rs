@@ -228,7 +228,7 @@ impl Rebaser<'_> {
     /// A free key right behind a fraction, which they have not given: it has the number that their
     /// tree would put behind it, or a greater one.
     fn signed_key(&mut self, parent: Id, fraction: &Position) -> Option<Key> {
-        let mut numbers = self.fractions_now(parent)..;
+        let mut numbers = self.fractions_now(parent)..=u32::MAX;
         loop {
             let own = Signature::of_tree(numbers.next()?);
             let key = Key::Position(fraction.signed(&own).ok()?);
