@@ -79,7 +79,8 @@ impl Collector {
     /// Looks, which is cheap, and collects if that is worth it: tells what came of it then.
     ///
     /// # Errors
-    /// As [`Jungle::collect`]. It is tried again when as much has come to it as after a collection.
+    /// As [`Jungle::collect`]. It is tried again when as much has come to it as after a collection;
+    /// where half of what is taken is known to be garbage, at the next look.
     ///
     /// ```
     /// use jungle_db::{Collector, Jungle};
