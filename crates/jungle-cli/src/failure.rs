@@ -126,7 +126,10 @@ struct Told<'f> {
 
 /// What the database says, where nothing more is to be said.
 pub(crate) fn failed(error: impl Error + 'static) -> Failure {
-    Failure::of(Exit::Error, &error)
+    match PagesError::below(&error).is_some_and(PagesError::is_damage) {
+        true => not_loaded(&error),
+        false => Failure::of(Exit::Error, &error),
+    }
 }
 
 /// Output that cannot be written.
@@ -185,5 +188,21 @@ impl From<ExportError> for Failure {
             ExportError::Write(error) => error.into(),
             error => Failure::new(Exit::Error, error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle::{RetentionError, WatchError};
+
+    use super::*;
+
+    #[test]
+    fn damage_has_its_code_whoever_meets_it() {
+        let damage = || ArchiveError::new(PagesError::Engine { what: "a block is old".into() });
+        assert_eq!(failed(WatchError::NotRead(damage())).exit(), Exit::Damaged);
+        assert_eq!(failed(RetentionError::NotRead(damage())).exit(), Exit::Damaged);
+        let refused = ArchiveError::new(PagesError::Stopped);
+        assert_eq!(failed(WatchError::NotRead(refused)).exit(), Exit::Error);
     }
 }

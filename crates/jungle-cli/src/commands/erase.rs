@@ -2,14 +2,16 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use jungle::{EraseError, EraseQuery, EraseReport, Key, OpenError, Path, Progress};
+use jungle::{
+    CopyError, EraseError, EraseQuery, EraseReport, Key, OpenError, Path, Progress, VerifyError,
+};
 use serde::Serialize;
 
 use crate::bar::Bar;
 use crate::cluster::is_of_cluster;
 use crate::context::Context;
 use crate::document::path;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, not_loaded};
 use crate::folder::{must_be_there, not_opened};
 use crate::interrupt;
 use crate::output::{Format, count, json_line, notice, size};
@@ -143,6 +145,10 @@ fn not_erased(error: &EraseError) -> Failure {
         EraseError::NoSuchTree(_) => {
             Failure::of(Exit::NotFound, error).with_hint("`jungle trees DIR` lists them")
         }
+        // Of the folder, as a rule: what was made of it was written a moment ago.
+        EraseError::Verify(VerifyError::Slab(error)) => not_loaded(error),
+        EraseError::Verify(VerifyError::History(error))
+        | EraseError::Copy(CopyError::NotRead(error)) => not_loaded(error),
         EraseError::Verify(_) | EraseError::Wrong { .. } => Failure::of(Exit::Error, error)
             .with_hint("the folder is as it was; `jungle verify` says whether it is whole"),
         error => Failure::of(Exit::Error, error),
@@ -192,4 +198,23 @@ fn print(told: &Told, path: &Path, format: Format) -> Result<(), Failure> {
     }
     writeln!(out, "backups made before still have it")?;
     Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle::{ArchiveError, PagesError};
+
+    use super::*;
+
+    #[test]
+    fn a_damaged_history_is_told_as_damage() {
+        let damage = || ArchiveError::new(PagesError::Engine { what: "a block is old".into() });
+        let copy = EraseError::Copy(CopyError::NotRead(damage()));
+        let verify = EraseError::Verify(VerifyError::History(damage()));
+        for error in [copy, verify] {
+            assert_eq!(not_erased(&error).exit(), Exit::Damaged, "{error}");
+        }
+        let given_up = EraseError::Open(OpenError::GivenUp);
+        assert_eq!(not_erased(&given_up).exit(), Exit::Interrupted);
+    }
 }

@@ -82,6 +82,28 @@ fn not_collected(error: CollectError) -> Failure {
     }
 }
 
-fn not_written(error: CheckpointError) -> Failure {
-    interrupt::or_failed(error.is_given_up(), error)
+/// Why there is no checkpoint.
+pub(super) fn not_written(error: CheckpointError) -> Failure {
+    let is_given_up = error.is_given_up();
+    match error {
+        // It speaks for its cause, and so hides that this is damage.
+        CheckpointError::Pages(error) => interrupt::or_failed(is_given_up, error),
+        error => interrupt::or_failed(is_given_up, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle::PagesError;
+
+    use super::*;
+    use crate::failure::Exit;
+
+    #[test]
+    fn a_checkpoint_that_is_damaged_has_the_code_of_that() {
+        let damage = PagesError::Engine { what: "a block is old".into() };
+        assert_eq!(not_written(damage.into()).exit(), Exit::Damaged);
+        assert_eq!(not_written(PagesError::GivenUp.into()).exit(), Exit::Interrupted);
+        assert_eq!(not_written(CheckpointError::Stopped).exit(), Exit::Error);
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jungle::{IndexError, TreeHandle, json::VALUE_KEY};
 use serde::Serialize;
 
+use super::gc::not_written;
 use crate::args;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     jungle_words::create_index(&tree, raw(key)).map_err(failed)?;
     work_out(&tree)?;
     // So it is there when the folder is opened next.
-    folder.checkpoint().map_err(failed)?;
+    folder.checkpoint().map_err(not_written)?;
     Ok(done(context.format, &Told { index: key })?)
 }
 
