@@ -59,6 +59,11 @@ impl Args {
         Args::from_arg_matches(&said)
     }
 
+    /// Does somebody want JSON whose words are not understood otherwise?
+    pub(crate) fn is_json_in(words: impl IntoIterator<Item = OsString>) -> bool {
+        words.into_iter().take_while(|word| word != "--").any(|word| word == "--json")
+    }
+
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }

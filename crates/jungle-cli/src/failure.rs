@@ -57,6 +57,16 @@ impl Failure {
         Failure::new(Exit::Usage, message)
     }
 
+    /// What was typed is not understood: what the parser says of it, and how it should be.
+    pub(crate) fn not_understood(error: &clap::Error) -> Failure {
+        let told = error.render().to_string();
+        let told = told.strip_prefix("error: ").unwrap_or(&told).trim_end();
+        match told.split_once("\n\n") {
+            Some((message, hint)) => Failure::usage(message).with_hint(hint),
+            None => Failure::usage(told),
+        }
+    }
+
     /// What was found is told by the code alone.
     pub(crate) fn silent(exit: Exit) -> Failure {
         Failure::new(exit, "")

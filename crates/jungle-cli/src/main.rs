@@ -37,7 +37,7 @@ use jungle::OpenOptions;
 use crate::args::Args;
 use crate::commands::complete;
 use crate::context::Context;
-use crate::failure::Exit;
+use crate::failure::{Exit, Failure};
 use crate::output::Format;
 
 /// Quicker than the system's where threads make and drop what lives for a request.
@@ -50,7 +50,13 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|word| word == complete::NAME) {
         return complete::run(words.collect());
     }
-    let args = Args::of(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    let args = match Args::of(std::env::args_os()) {
+        Ok(args) => args,
+        Err(error) if error.use_stderr() && Args::is_json_in(std::env::args_os()) => {
+            return Failure::not_understood(&error).tell(Format::Json);
+        }
+        Err(error) => error.exit(),
+    };
     args.color.apply();
     bar::show_for(args.notes());
     output::be_quiet(args.is_quiet());

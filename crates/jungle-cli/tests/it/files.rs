@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::Folder;
+use crate::{Ended, Folder};
 
 #[test]
 fn a_file_that_is_not_there_is_an_error() {
@@ -222,4 +222,27 @@ fn programs_are_told_of_an_error_as_json() {
     );
     // What was found is told by the code alone.
     folder.run(&["find", "d", "t", "x = 1", "--json"]).check(4, "", "");
+}
+
+#[test]
+fn programs_are_told_of_wrong_usage_as_json() {
+    let folder = Folder::new("json_usage");
+    let check = |ended: &Ended, part: &str| {
+        ended.check_code(2);
+        let told: serde_json::Value = serde_json::from_str(&ended.err).unwrap();
+        let error = &told["error"];
+        assert_eq!(error["code"], 2, "{told}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(part) && !message.starts_with("error"), "{told}");
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("Usage: ")), "{told}");
+    };
+    check(&folder.run(&["nonsense", "--json"]), "nonsense");
+    check(&folder.run(&["get", "a.json", "--json"]), "required");
+    check(&folder.run(&["--json", "stat", "a.json", "--yaml"]), "--yaml");
+    folder.run(&["trees", "d", "--create", "t"]).check_code(0);
+    check(&folder.run_with_input(&["shell", "d", "--json"], "get\n"), "required");
+    // It is a file there.
+    let ended = folder.run(&["get", "--", "--json"]);
+    ended.check_code(2);
+    assert!(ended.err.starts_with("error: "), "{}", ended.err);
 }

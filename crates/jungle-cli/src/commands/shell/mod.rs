@@ -141,6 +141,9 @@ fn one(line: &str, dir: &str, at: &mut String, context: &Context<'_>) -> Result<
     words.insert(0, "jungle".into());
     let args = match args::Args::of(words.into_iter().map(Into::into)) {
         Ok(args) => args,
+        Err(error) if error.use_stderr() && context.format == Format::Json => {
+            return Err(Failure::not_understood(&error));
+        }
         Err(error) => {
             let is_help = !error.use_stderr();
             error.print()?;
