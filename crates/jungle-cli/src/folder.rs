@@ -134,6 +134,12 @@ pub(crate) fn not_opened(error: &OpenError) -> Failure {
             "one process at a time writes to a folder; a server that has it is asked by its URL",
         ),
         OpenError::GivenUp => interrupt::given_up(),
+        OpenError::Io(refused) if refused.source.kind() == io::ErrorKind::NotADirectory => {
+            Failure::of(Exit::Error, error).with_hint(
+                "a file is where a folder should be; if it is a backup, `jungle backup FILE DIR` \
+                 makes a folder of it",
+            )
+        }
         error if is_damage(error) => Failure::of(Exit::Damaged, error)
             .with_hint("`jungle restore BACKUP DIR` makes a new folder from a backup"),
         error => Failure::of(Exit::Error, error),
