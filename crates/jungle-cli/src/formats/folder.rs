@@ -12,6 +12,9 @@ use jungle_tree::{Editor, Key, KeyRef, Node, Path, VALUE_BYTES_MAX, ValueRef};
 use crate::bar::Bar;
 use crate::failure::{Exit, Failure, failed};
 
+/// Longer names no file of Linux can have. Others count in letters, or otherwise.
+const NAME_BYTES_MAX: usize = 255;
+
 /// Makes the tree stand for a folder; what it has already is left alone. Gives the bytes of the
 /// files.
 pub(crate) fn import(editor: &mut Editor, folder: &str) -> Result<u64, Failure> {
@@ -187,7 +190,8 @@ fn make_empty(folder: &FilePath) -> Result<(), Failure> {
 fn file_name<'n>(name: &'n str, folder: &FilePath) -> Result<&'n str, Failure> {
     let is_bad = matches!(name, "" | "." | "..")
         || name.contains(['/', '\0'])
-        || (cfg!(windows) && name.contains(['\\', ':']));
+        || (cfg!(windows) && name.contains(['\\', ':']))
+        || (cfg!(target_os = "linux") && name.len() > NAME_BYTES_MAX);
     if is_bad {
         let what = format_args!("no file can have the name {name:?}").to_string();
         return Err(wrong(folder, &what).with_hint("--format json writes any tree"));

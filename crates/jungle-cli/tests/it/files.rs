@@ -115,6 +115,22 @@ fn a_name_that_no_file_can_have_is_refused_before_a_folder_is_made() {
     assert!(!folder.0.join("out").exists());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_too_long_for_a_file_is_refused_before_a_folder_is_made() {
+    let folder = Folder::new("export_long_names");
+    let export = |length: usize, tree: &str, out: &str| {
+        folder.write("in.json", &format!(r#"{{"a":1,"{}":{{"b":2}}}}"#, "n".repeat(length)));
+        folder.run(&["import", "d", tree, "in.json"]).check_code(0);
+        folder.run(&["export", "d", tree, "--format", "folder", "--output", out])
+    };
+    export(255, "long", "long").check(0, "", "");
+    let ended = export(256, "longer", "longer");
+    ended.check_code(1);
+    assert!(ended.err.contains("no file can have the name"), "{}", ended.err);
+    assert!(!folder.0.join("longer").exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn an_export_goes_to_where_a_link_leads_and_into_what_is_no_file() {
