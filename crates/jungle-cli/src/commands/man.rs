@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::args;
 use crate::context::Context;
-use crate::failure::{EXIT_CODES, Failure, failed};
+use crate::failure::{EXIT_CODES, Exit, Failure};
 use crate::near;
 use crate::output::{Format, done, json_line, stdout};
 
@@ -43,7 +43,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let mut whole = args::Args::command();
     whole.build();
     if let Some(folder) = &args.dir {
-        let pages = write_all(&whole, Path::new(folder)).map_err(failed)?;
+        let pages = write_all(&whole, Path::new(folder)).map_err(|error| {
+            Failure::new(Exit::Error, format_args!("cannot write pages to {folder}: {error}"))
+        })?;
         return Ok(done(context.format, &Pages { folder, pages })?);
     }
     let command = match &args.command[..] {

@@ -8,7 +8,7 @@ use jungle_tree::{VALUE_BYTES_MAX, Value};
 use crate::args;
 use crate::context::Context;
 use crate::document::path;
-use crate::failure::{Failure, failed};
+use crate::failure::{Exit, Failure};
 use crate::member::{self, New, Parents};
 use crate::output::notice;
 use crate::place::{Edit, On, Purpose};
@@ -88,7 +88,9 @@ fn value(args: &Args) -> Result<New, Failure> {
 fn standard_input() -> Result<String, Failure> {
     let mut text = String::new();
     let read = io::stdin().lock().take(VALUE_BYTES_MAX as u64 + 1).read_to_string(&mut text);
-    read.map_err(failed)?;
+    read.map_err(|error| {
+        Failure::new(Exit::Error, format_args!("cannot read standard input: {error}"))
+    })?;
     if text.len() > VALUE_BYTES_MAX {
         let message = format_args!("standard input is longer than {VALUE_BYTES_MAX} bytes");
         return Err(Failure::usage(message).with_hint("`import` takes documents of any size"));
