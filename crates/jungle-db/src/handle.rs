@@ -1,5 +1,6 @@
 //! A handle of one branch of a tree: reading, updating, looking back.
 
+mod comparing;
 pub(crate) mod revert;
 mod set_root;
 pub(crate) mod undo;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use jungle_tree::{ChangeSet, DiffError, Path, Reading, Steps, TooManySteps, diff, diff_within};
 
+pub use self::comparing::Comparing;
 pub use self::set_root::SetRootError;
 use crate::commit::draft::{Draft, Isolation};
 use crate::commit::durability::Durability;
@@ -59,6 +61,7 @@ pub struct TreeHandle {
     pub(crate) meta: CommitMeta,
     /// For how many steps it compares, if not for as many as it takes.
     pub(crate) steps_max: Option<u64>,
+    pub(crate) comparing: Option<Arc<dyn Comparing>>,
 }
 
 /// What a commit came to.
@@ -138,6 +141,7 @@ impl TreeHandle {
             branch: None,
             meta: CommitMeta::new(),
             steps_max: None,
+            comparing: None,
         }
     }
 

@@ -70,7 +70,7 @@ pub use erase::copy::CopyError;
 pub use erase::{EraseRootError, Erased, ErasedMove, Eraser, Erasure, MOVES_TOLD_MAX};
 pub use handle::revert::RevertError;
 pub use handle::undo::UndoError;
-pub use handle::{CommitOptions, Committed, SetRootError, TreeHandle, UpdateError};
+pub use handle::{CommitOptions, Committed, Comparing, SetRootError, TreeHandle, UpdateError};
 pub use history::archive::{Archive, ArchiveError};
 pub use history::past::{NoSuchRevision, Past};
 pub use history::retention::{Retention, RetentionError};

@@ -5,6 +5,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jungle::Comparing;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::access::Whose;
@@ -66,6 +68,66 @@ impl Line {
     }
 }
 
+/// The turns of one who compares and commits: there is one while something is compared, and none
+/// while a disk or a log is waited for. That is as long a commit as any then, and takes of the room
+/// for these; where there is none left it keeps its turn, so that no more threads wait than there
+/// are turns and room.
+pub(crate) struct Turns {
+    line: Arc<Line>,
+    whose: Option<Whose>,
+    room: Arc<Semaphore>,
+    held: Mutex<Held>,
+}
+
+/// What there is at a time.
+struct Held {
+    turn: Option<Turn>,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl Turns {
+    /// With the first one, which is kept until something was compared.
+    pub(crate) fn new(
+        turn: Turn,
+        line: &Arc<Line>,
+        whose: Option<Whose>,
+        room: &Arc<Semaphore>,
+    ) -> Turns {
+        let held = Mutex::new(Held { turn: Some(turn), _room: None });
+        Turns { line: Arc::clone(line), whose, room: Arc::clone(room), held }
+    }
+
+    /// Does what compares, on a thread that may wait.
+    pub(crate) fn compare<T>(&self, f: impl FnOnce() -> T) -> T {
+        self.begin();
+        let found = f();
+        self.end();
+        found
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Comparing for Turns {
+    fn begin(&self) {
+        let mut held = self.lock();
+        if held.turn.is_none() {
+            // Others were quicker. It has begun to commit, so it is not refused any more.
+            let turn = Handle::current().block_on(self.line.turn(self.whose.clone()));
+            *held = Held { turn: Some(turn), _room: None };
+        }
+    }
+
+    fn end(&self) {
+        // Whoever waits for room already goes first.
+        if let Ok(room) = Arc::clone(&self.room).try_acquire_owned() {
+            *self.lock() = Held { turn: None, _room: Some(room) };
+        }
+    }
+}
+
 async fn permit(turns: Arc<Semaphore>) -> OwnedSemaphorePermit {
     turns.acquire_owned().await.expect("it is never closed")
 }
@@ -112,6 +174,29 @@ mod tests {
         assert!(at_once(line.turn(None)).await.is_none());
         drop((second, third, others));
         assert_eq!(line.lock().len(), 1, "what nobody has is forgotten");
+    }
+
+    #[tokio::test]
+    async fn turn_is_given_back_while_nothing_is_compared_if_there_is_room() {
+        let (line, room) = (Arc::new(Line::new(1)), Arc::new(Semaphore::new(1)));
+        let first = at_once(line.turn(None)).await.unwrap();
+        let turns = Turns::new(first, &line, None, &room);
+        turns.compare(|| ());
+        let other = at_once(line.turn(None)).await.unwrap();
+        assert_eq!(room.available_permits(), 0);
+        let again = tokio::task::spawn_blocking(move || {
+            turns.begin();
+            turns
+        });
+        drop(other);
+        let turns = again.await.unwrap();
+        assert!(at_once(line.turn(None)).await.is_none());
+        let taken = Arc::clone(&room).try_acquire_owned().unwrap();
+        turns.end();
+        assert!(at_once(line.turn(None)).await.is_none(), "there is no room");
+        drop((turns, taken));
+        at_once(line.turn(None)).await.unwrap();
+        assert_eq!(room.available_permits(), 1);
     }
 
     #[tokio::test]

@@ -253,7 +253,9 @@ impl TreeHandle {
     pub fn restore_in(&self, draft: &mut Draft, revision: Revision) -> Result<(), RevertError> {
         assert!(!draft.is_changed(), "what was edited before would not be looked at");
         let old = self.at(revision)?;
+        let comparing = self.comparing();
         let changes = compare(draft.base(), &old, self.steps().as_mut())?;
+        drop(comparing);
         let applied = draft.bulk(|editor| apply(editor, &changes));
         Ok(applied.map_err(NotWritten::NoRoom)?)
     }
@@ -275,6 +277,7 @@ impl TreeHandle {
         [before, after]: &[Snapshot; 2],
         now: &jungle_tree::Snapshot,
     ) -> Result<Merged, RevertError> {
+        let _comparing = self.comparing();
         let options = MergeOptions::new();
         let options = match self.steps_max {
             Some(steps_max) => options.steps_max(steps_max),

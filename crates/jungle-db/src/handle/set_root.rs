@@ -113,6 +113,7 @@ impl TreeHandle {
         steps: &mut Option<Steps>,
     ) -> Result<Committed<()>, SetRootError> {
         loop {
+            let comparing = self.comparing();
             let now = self.head.snapshot();
             let began_at = now.revision();
             if expected.is_some_and(|expected| !expected.is_same(&now)) {
@@ -120,6 +121,7 @@ impl TreeHandle {
             }
             let in_any_case = how == Replace::InAnyCase;
             if now.root().is_same(new) && !in_any_case {
+                drop(comparing);
                 self.shared.rely_on(began_at, None)?;
                 return Ok(committed(began_at));
             }
@@ -129,6 +131,7 @@ impl TreeHandle {
             let mut attempt = if how != Replace::Whole || self.shared.has_journal() {
                 let (editor, changes) = redone(editor, steps.as_mut())?;
                 if changes.is_empty() && !in_any_case {
+                    drop(comparing);
                     self.shared.rely_on(began_at, None)?;
                     return Ok(committed(began_at));
                 }
@@ -136,6 +139,7 @@ impl TreeHandle {
             } else {
                 Attempt::of_editor(&self.head, editor)
             };
+            drop(comparing);
             if in_any_case {
                 attempt = attempt.even_unchanged();
             }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jungle_db::{
-    CommitMeta, CommitOptions, CommitRecord, Draft, Jungle, MemoryJournal, NoSuchRevision,
-    NotWritten, Retention, RevertError, Revision, SequenceError, Sequencer, SetRootError,
-    Timestamp, TreeHandle, UndoError, UpdateError,
+    CommitMeta, CommitOptions, CommitRecord, Comparing, Draft, Durability, Journal, JournalError,
+    Jungle, MemoryJournal, NoSuchRevision, NotWritten, Retention, RevertError, Revision,
+    SequenceError, Sequencer, SetRootError, Timestamp, TreeHandle, UndoError, UpdateError,
 };
 use jungle_tree::{ArenaOptions, EditError, Key, Path, Position, Snapshot, Tree};
 
@@ -289,6 +289,64 @@ fn tries_of_one_step_back_share_what_it_may_take() {
     crowded(&records, |tree| restore(&tree.steps_max(2_000))).unwrap();
     let undone = crowded(&records, |tree| undo(&tree.steps_max(2_000)));
     assert_eq!(undone.unwrap().value.len(), 4);
+}
+
+/// Notes what is compared, and when it is a disk that is waited for.
+#[derive(Default)]
+struct Noted(Mutex<Vec<&'static str>>);
+
+impl Noted {
+    fn note(&self, what: &'static str) {
+        self.0.lock().unwrap().push(what);
+    }
+}
+
+impl Comparing for Noted {
+    fn begin(&self) {
+        self.note("begin");
+    }
+
+    fn end(&self) {
+        self.note("end");
+    }
+}
+
+impl Journal for Noted {
+    fn append(&self, _record: &CommitRecord) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn wait(&self, _revision: Revision, _durability: Durability) -> Result<(), JournalError> {
+        self.note("wait");
+        Ok(())
+    }
+}
+
+#[test]
+fn disk_is_waited_for_when_all_is_compared() {
+    let noted = Arc::new(Noted::default());
+    let jungle = Jungle::builder().journal(Arc::clone(&noted)).build().unwrap();
+    let (tree, meta) = (tree_in(&jungle, "t", 1), CommitMeta::new());
+    let good = tree.snapshot();
+    put(&tree, "/0", "n", 1);
+    let put = tree.snapshot().revision();
+    let told = tree.tell_comparing(Arc::clone(&noted) as Arc<dyn Comparing>);
+    let check = |work: &dyn Fn()| {
+        noted.0.lock().unwrap().clear();
+        work();
+        assert_eq!(*noted.0.lock().unwrap(), ["begin", "end", "wait"]);
+    };
+    check(&|| drop(told.revert(put, &meta).unwrap()));
+    check(&|| drop(told.undo(1, &meta).unwrap()));
+    check(&|| drop(told.restore(good.revision(), &meta).unwrap()));
+    // Now there is nothing to change, and others may still wait for that.
+    check(&|| drop(told.restore(good.revision(), &meta).unwrap()));
+    check(&|| drop(told.set_root(&tree.snapshot(), &meta).unwrap()));
+    check(&|| drop(told.set_root(&good, &meta).unwrap()));
+    noted.0.lock().unwrap().clear();
+    let refused = told.steps_max(0).restore(put, &meta);
+    assert!(matches!(refused, Err(RevertError::TooManySteps(_))), "{refused:?}");
+    assert_eq!(*noted.0.lock().unwrap(), ["begin", "end"]);
 }
 
 #[test]

@@ -22,9 +22,10 @@ use super::gate::refused;
 use super::grants::Role;
 use super::share::Whose;
 use super::view::View;
-use crate::app::{App, aside_with};
+use crate::app::{App, aside, aside_with};
 use crate::client::Client;
 use crate::cluster;
+use crate::line::{Turn, Turns};
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
 
@@ -529,18 +530,32 @@ impl Visitor {
     }
 
     /// Does what looks at much, off the threads that serve: so many at a time, and of these half at
-    /// most, rounded up, for one client. Who is refused has not begun. What looks and commits in
-    /// one keeps its turn until it is done, so also while a disk or a log is waited for.
+    /// most, rounded up, for one client. Who is refused has not begun.
     pub(crate) async fn in_line<T: Send + 'static>(
         &self,
         f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
+        aside_with(self.turn().await?, f).await
+    }
+
+    /// The same for what compares and commits: it has no turn while it waits for a disk or a log,
+    /// but counts as a commit that takes long. Once begun it is done, whether or not the client
+    /// stays.
+    pub(crate) async fn in_line_to_commit<T: Send + 'static>(
+        &self,
+        f: impl FnOnce(&Arc<Turns>) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let turn = self.turn().await?;
+        let turns = Arc::new(Turns::new(turn, &self.line, self.whose(), &self.writers));
+        aside(move || f(&turns)).await
+    }
+
+    async fn turn(&self) -> Result<Turn, Problem> {
         let turn = timeout(self.options.limits.line_time, self.line.turn(self.whose())).await;
-        let turn = turn.map_err(|_| {
+        turn.map_err(|_| {
             let detail = "too much is being searched and compared here";
             Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, HeaderValue::from_static("5"))
-        })?;
-        aside_with(turn, f).await
+        })
     }
 
     /// Does something that commits and may take long. Where it waits, for a disk or a log, it is
@@ -567,8 +582,11 @@ impl Visitor {
         f: impl FnOnce(Found) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let is_far = at.as_deref().is_some_and(is_far_back);
-        let write = move || f(jungle_words::find_or_newest(&tree, at.as_deref())?);
-        if is_far { self.in_line(write).await } else { self.write(move |_| write()).await }
+        let find = move || jungle_words::find_or_newest(&tree, at.as_deref());
+        match is_far {
+            true => self.in_line_to_commit(move |turns| f(turns.compare(find)?)).await,
+            false => self.write(move |_| f(find()?)).await,
+        }
     }
 }
 

@@ -22,6 +22,7 @@ use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::etag::{Expected, changed, check};
+use crate::line::Turns;
 use crate::once::Answer;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -134,9 +135,9 @@ pub(crate) async fn merge(
     let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
     let visitor = app.clone();
     let merging = merging(&wanted, app.steps_max());
-    let answer = app.in_line(move || {
+    let answer = app.in_line_to_commit(move |turns| {
         once(&visitor, &[&into], keyed, CommitOptions::from(&meta), |options| {
-            do_it(&into, &wanted, &merging, expected, &options.meta)
+            do_it(turns, &into, &wanted, &merging, expected, &options.meta)
         })
     });
     let answer = answer.await?;
@@ -153,6 +154,7 @@ fn merging(wanted: &Wanted, steps_max: u64) -> MergeOptions {
 }
 
 fn do_it(
+    turns: &Turns,
     into: &TreeHandle,
     wanted: &Wanted,
     merging: &MergeOptions,
@@ -161,30 +163,24 @@ fn do_it(
 ) -> Result<Answer, Problem> {
     // Others merged or edited the same meanwhile: worked out anew, nothing may be in its way.
     for _ in 1..ROUNDS {
-        match attempt(into, wanted, merging, expected, meta)? {
+        match attempt(turns, into, wanted, merging, expected, meta)? {
             Err(CommitError::Conflict(_)) => {}
             done => return Ok(done?),
         }
     }
-    Ok(attempt(into, wanted, merging, expected, meta)??)
+    Ok(attempt(turns, into, wanted, merging, expected, meta)??)
 }
 
 fn attempt(
+    turns: &Turns,
     into: &TreeHandle,
     wanted: &Wanted,
     merging: &MergeOptions,
     expected: Option<Expected>,
     meta: &CommitMeta,
 ) -> Result<Result<Answer, CommitError>, Problem> {
-    // Both branches are looked at once: a conflict that nobody was told of is never settled.
-    let merge = into.merge(&wanted.from, merging)?;
-    let (before, ours) = (merge.theirs().revision(), merge.ours().clone());
-    check(expected, before)?;
-    check_from(wanted, ours.revision())?;
-    let settled = settled(merge.conflicts(), wanted)?;
-    let merge = merge.edit(|editor| {
-        settled.iter().try_for_each(|settled| settle(editor, settled, wanted, &ours))
-    })?;
+    let merge = turns.compare(|| prepare(into, wanted, merging, expected))?;
+    let before = merge.theirs().revision();
     let committed = match expected {
         None => merge.commit(meta),
         Some(_) => match merge.compare_and_commit(meta) {
@@ -201,6 +197,24 @@ fn attempt(
     let is_changed = committed.revision > before;
     let (revision, renamed) = (committed.revision, committed.renamed);
     Ok(Ok(Done { revision, is_changed, renamed }.answer()))
+}
+
+/// Works it out, with all conflicts settled.
+fn prepare(
+    into: &TreeHandle,
+    wanted: &Wanted,
+    merging: &MergeOptions,
+    expected: Option<Expected>,
+) -> Result<Merge, Problem> {
+    // Both branches are looked at once: a conflict that nobody was told of is never settled.
+    let merge = into.merge(&wanted.from, merging)?;
+    check(expected, merge.theirs().revision())?;
+    let ours = merge.ours().clone();
+    check_from(wanted, ours.revision())?;
+    let settled = settled(merge.conflicts(), wanted)?;
+    Ok(merge.edit(|editor| {
+        settled.iter().try_for_each(|settled| settle(editor, settled, wanted, &ours))
+    })?)
 }
 
 /// Refuses to merge another version than the client has seen.

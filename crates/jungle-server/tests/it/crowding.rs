@@ -13,7 +13,7 @@ use jungle::{CommitRecord, Durability, Journal, JournalError, Jungle, Revision, 
 use jungle_server::{Data, Options};
 use jungle_testkit::Machines;
 
-use crate::support::{PATIENCE, Served, limits};
+use crate::support::{Answer, PATIENCE, Served, limits};
 
 /// Requests a second; four times as many at once.
 const RATE: u32 = 5;
@@ -176,44 +176,107 @@ impl Journal for Slow {
     }
 }
 
+/// What holds the disk of a server while it is shut.
+struct Held {
+    journal: Arc<Slow>,
+    /// Tells of each commit that waits for it.
+    comes: Receiver<()>,
+    /// Dropped to have all of them go on.
+    _open: Sender<()>,
+}
+
+impl Held {
+    /// A server on such a disk, with so many turns, and room for so many commits that take long:
+    /// the tree `t` has something on its branch `draft`, and `u` something to take back.
+    fn serve(turns: usize, commits: usize) -> (Served, Held) {
+        let ((came, comes), (open, opens)) = (channel(), channel());
+        let journal = Slow { is_shut: AtomicBool::new(false), came, opens: Mutex::new(opens) };
+        let journal = Arc::new(journal);
+        let jungle = Jungle::builder().clock(SystemClock).journal(Arc::clone(&journal)).build();
+        let options = Options {
+            proxies: vec!["127.0.0.1".parse().unwrap()],
+            limits: limits(|limits| {
+                limits.long_reads_max = turns;
+                limits.commits_max = commits;
+                limits.line_time = Duration::ZERO;
+            }),
+            ..Options::default()
+        };
+        let served = Served::start(Data::Memory(jungle.unwrap()), options).tree("t").tree("u");
+        let [tree, other] = ["t", "u"].map(|name| served.server.jungle().open_tree(name).unwrap());
+        let draft = tree.branch("draft", tree.snapshot().revision()).unwrap();
+        draft.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
+        other.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
+        (served, Held { journal, comes, _open: open })
+    }
+
+    fn shut(&self) {
+        self.journal.is_shut.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until another commit waits for the disk.
+    #[track_caller]
+    fn await_commit(&self) {
+        self.comes.recv_timeout(PATIENCE).unwrap();
+    }
+}
+
+fn from(address: &str) -> [(&'static str, &str); 1] {
+    [("x-forwarded-for", address)]
+}
+
+fn search(served: &Served, address: &str) -> Answer {
+    served.send("GET", "/api/v1/trees/t/search?attribute=n", &from(address), None)
+}
+
+fn merge(served: &Served, address: &str) -> Answer {
+    let body = Some(r#"{"from":"draft"}"#);
+    served.send("POST", "/api/v1/trees/t/merges", &from(address), body)
+}
+
+/// Takes the newest revision of `u` back.
+fn revert(served: &Served, address: &str) -> Answer {
+    let tree = served.server.jungle().open_tree("u").unwrap();
+    let body = format!(r#"{{"revision":{}}}"#, tree.snapshot().revision());
+    served.send("POST", "/api/v1/trees/u/reverts", &from(address), Some(&body))
+}
+
+#[test]
+fn who_waits_for_a_disk_has_no_turn() {
+    for wait in [merge, revert] {
+        let (served, held) = Held::serve(1, 1);
+        held.shut();
+        thread::scope(|scope| {
+            // It is dropped before the other thread is waited for, whatever happens.
+            let held: Held = held;
+            let waiting = scope.spawn(|| wait(&served, "192.0.2.1"));
+            held.await_commit();
+            search(&served, "192.0.2.1").expect(200);
+            drop(held);
+            waiting.join().unwrap().expect(200);
+        });
+    }
+}
+
 #[test]
 fn nobody_has_more_than_half_of_the_line() {
-    let ((came, comes), (open, opens)) = (channel(), channel());
-    let journal = Slow { is_shut: AtomicBool::new(false), came, opens: Mutex::new(opens) };
-    let journal = Arc::new(journal);
-    let jungle = Jungle::builder().clock(SystemClock).journal(Arc::clone(&journal)).build();
-    let options = Options {
-        proxies: vec!["127.0.0.1".parse().unwrap()],
-        limits: limits(|limits| {
-            limits.long_reads_max = 2;
-            limits.line_time = Duration::ZERO;
-        }),
-        ..Options::default()
-    };
-    let served = Served::start(Data::Memory(jungle.unwrap()), options).tree("t");
-    let tree = served.server.jungle().open_tree("t").unwrap();
-    let draft = tree.branch("draft", tree.snapshot().revision()).unwrap();
-    draft.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
-    let search = |address: &str| {
-        let from = [("x-forwarded-for", address)];
-        served.send("GET", "/api/v1/trees/t/search?attribute=n", &from, None)
-    };
-    journal.is_shut.store(true, Ordering::SeqCst);
+    let (served, held) = Held::serve(2, 1);
+    held.shut();
     thread::scope(|scope| {
-        // It is dropped before the other thread is waited for, whatever happens.
-        let open: Sender<()> = open;
-        let merge = scope.spawn(|| {
-            let (from, body) = ([("x-forwarded-for", "192.0.2.1")], Some(r#"{"from":"draft"}"#));
-            served.send("POST", "/api/v1/trees/t/merges", &from, body)
-        });
-        comes.recv_timeout(PATIENCE).unwrap();
-        // The merge has one of two turns.
-        assert_eq!(search("192.0.2.1").problem(), "too-many");
-        search("192.0.2.2").expect(200);
-        drop(open);
-        merge.join().unwrap().expect(200);
+        let held: Held = held;
+        let merged = scope.spawn(|| merge(&served, "192.0.2.3"));
+        held.await_commit();
+        // There is no room for another commit that waits: it keeps one of two turns.
+        let reverted = scope.spawn(|| revert(&served, "192.0.2.1"));
+        held.await_commit();
+        assert_eq!(search(&served, "192.0.2.1").problem(), "too-many");
+        search(&served, "192.0.2.2").expect(200);
+        drop(held);
+        for done in [merged, reverted] {
+            done.join().unwrap().expect(200);
+        }
     });
-    search("192.0.2.1").expect(200);
+    search(&served, "192.0.2.1").expect(200);
 }
 
 #[test]

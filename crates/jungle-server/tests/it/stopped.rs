@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) fn follow(log: impl Log + 'static, folder: &Folder) -> (Served, Arc<C
 fn follow_with(
     log: impl Log + 'static,
     folder: &Folder,
-    options: jungle_server::Options,
+    mut options: jungle_server::Options,
 ) -> (Served, Arc<Cluster>) {
     let open = OpenOptions::new();
     let joined = Cluster::follow_in_folder(Arc::new(log), &folder.0, &open, &Options::default());
@@ -34,8 +34,8 @@ fn follow_with(
     let cluster = Arc::new(cluster);
     let data = Data::Cluster(store, Arc::clone(&cluster));
     // What still waits when a test ends is waited for by nobody.
-    let limits = limits(|limits| limits.stop_time = Duration::ZERO);
-    (Served::start(data, jungle_server::Options { limits, ..options }), cluster)
+    options.limits.stop_time = Duration::ZERO;
+    (Served::start(data, options), cluster)
 }
 
 /// The same with an access file, in another folder: and what each sends in `Authorization`.
@@ -160,13 +160,20 @@ fn begin_commit(served: &Served, edits: &str) -> TcpStream {
     stream
 }
 
-#[test]
-fn commits_that_contradict_each_other_leave_threads_for_who_reads() {
-    let ((asked, is_asked), (fail, fails)) = (channel::<()>(), channel::<()>());
-    let (folder, is_silent) = (Folder::new("many-contradict"), Arc::new(AtomicBool::new(false)));
-    let (log, fails) = (Arc::new(MemoryLog::new()), Mutex::new(fails));
-    // It tells of each message, and is silent until somebody has it give no answer, or goes away.
+/// What silences a log.
+struct Silence {
+    is_silent: Arc<AtomicBool>,
+    /// Tells of each message that comes then.
+    is_asked: Receiver<()>,
+    /// Has it give no answer to one, and answer all once this is dropped.
+    fail: Sender<()>,
+}
+
+fn silenced() -> (impl Log + 'static, Silence) {
+    let ((asked, is_asked), (fail, fails)) = (channel(), channel());
+    let (is_silent, fails) = (Arc::new(AtomicBool::new(false)), Mutex::new(fails));
     let is_asleep = Arc::clone(&is_silent);
+    let log = Arc::new(MemoryLog::new());
     let log = Appending::new(log, move |log, after, message, within| {
         if is_asleep.load(Ordering::SeqCst) {
             let _ = asked.send(());
@@ -177,6 +184,43 @@ fn commits_that_contradict_each_other_leave_threads_for_who_reads() {
         }
         log.append(after, message, within)
     });
+    (log, Silence { is_silent, is_asked, fail })
+}
+
+#[test]
+fn who_waits_for_the_log_has_no_turn() {
+    for (what, body) in
+        [("merges", r#"{"from":"draft"}"#), ("reverts", r#"{"at":"draft","mode":"restore"}"#)]
+    {
+        let (folder, (log, silence)) = (Folder::new(&format!("no-turn-{what}")), silenced());
+        let limits = limits(|limits| {
+            limits.long_reads_max = 1;
+            limits.line_time = Duration::ZERO;
+        });
+        let options = jungle_server::Options { limits, ..Default::default() };
+        let (served, _cluster) = follow_with(log, &folder, options);
+        let post = |address: &str, body: &str| served.post(address, body);
+        post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+        post("/api/v1/trees/t/branches", r#"{"name":"draft"}"#).expect(201);
+        let put = r#"{"edits":[{"op":"put","attribute":"n","value":1}]}"#;
+        post("/api/v1/trees/t/commits?branch=draft", put).expect(200);
+        silence.is_silent.store(true, Ordering::SeqCst);
+        std::thread::scope(|scope| {
+            // Dropped before the other thread is waited for, whatever happens.
+            let silence: Silence = silence;
+            let waiting = scope.spawn(|| post(&format!("/api/v1/trees/t/{what}"), body));
+            silence.is_asked.recv().unwrap();
+            served.get("/api/v1/trees/t/search?attribute=n").expect(200);
+            drop(silence);
+            assert_eq!(waiting.join().unwrap().expect(200)["changed"], true);
+        });
+    }
+}
+
+#[test]
+fn commits_that_contradict_each_other_leave_threads_for_who_reads() {
+    let (folder, (log, silence)) = (Folder::new("many-contradict"), silenced());
+    let Silence { is_silent, is_asked, fail } = silence;
     let (served, _cluster) = follow(log, &folder);
     served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
     is_silent.store(true, Ordering::SeqCst);
