@@ -20,7 +20,7 @@ use std::collections::HashSet;
 
 use jungle_tree::{
     Change, ChangeSet, Conflict, Editor, Key, MergeOptions, Node, Path, Rebased, Renumbering,
-    Snapshot, Tree, apply, diff, rebase_onto, stands,
+    Snapshot, Steps, TooManySteps, Tree, apply, rebase_onto, stands,
 };
 
 use crate::branch::origin::{Common, Merges};
@@ -29,7 +29,7 @@ use crate::commit::draft::{Draft, Parts};
 use crate::commit::log::Log;
 use crate::commit::read::Read;
 use crate::commit::write::NotWritten;
-use crate::handle::CommitOptions;
+use crate::handle::{CommitOptions, TreeHandle, compare};
 use crate::head::{Head, HeadState, Stamp};
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, MergedVersion};
 use crate::jungle::Shared;
@@ -62,6 +62,8 @@ pub(crate) struct Attempt<'h> {
     writes: bool,
     /// Which of the [tips](crate::sequence::Tip) it began at, if it did not begin at the head.
     tip: Option<u64>,
+    /// In how many it may be found out what a draft did, if they are counted.
+    steps: Option<Steps>,
 }
 
 /// A branch that is merged into another, in a commit of its own.
@@ -275,9 +277,10 @@ pub(crate) fn publish(
 
 impl<'h> Attempt<'h> {
     /// What a draft of this branch wants.
-    pub(crate) fn of_draft(head: &'h Head, draft: Draft) -> (Attempt<'h>, CommitOptions) {
+    pub(crate) fn of_draft(branch: &'h TreeHandle, draft: Draft) -> (Attempt<'h>, CommitOptions) {
         let Parts { editor, reads, moved, log, options } = draft.into_parts();
-        let mut attempt = Attempt::of_editor(head, editor);
+        let mut attempt = Attempt::of_editor(&branch.head, editor);
+        attempt.steps = branch.steps();
         attempt.reads = reads;
         attempt.moved = Some(moved);
         attempt.log = log;
@@ -300,6 +303,7 @@ impl<'h> Attempt<'h> {
             merged: None,
             writes,
             tip: None,
+            steps: None,
         }
     }
 
@@ -471,7 +475,7 @@ impl<'h> Attempt<'h> {
                 editor
             }
         };
-        Ok(freeze(editor).1)
+        Ok(freeze(editor, self.steps.as_mut())?.1)
     }
 
     /// A node that others changed, and that the changes do not follow as the draft did: it was
@@ -625,7 +629,8 @@ impl<'h> Attempt<'h> {
             self.changes = Some(ChangeSet::new());
             return Ok(());
         }
-        let (editor, changes) = redone(self.take_editor())?;
+        let editor = self.take_editor();
+        let (editor, changes) = redone(editor, self.steps.as_mut())?;
         self.editor = Some(editor);
         self.changes = Some(changes);
         Ok(())
@@ -651,24 +656,28 @@ pub(crate) fn version_of(editor: Editor) -> Snapshot {
     line.snapshot()
 }
 
-/// The version an editor began with, and what it changed.
+/// The version an editor began with, and what it changed, if that is found out in so many steps.
 ///
 /// An editor is no version, so it cannot be compared; it becomes one, of a line of its own.
-pub(crate) fn freeze(editor: Editor) -> (Snapshot, ChangeSet) {
+fn freeze(
+    editor: Editor,
+    steps: Option<&mut Steps>,
+) -> Result<(Snapshot, ChangeSet), TooManySteps> {
     let base = editor.base().clone();
     if !editor.is_changed() {
-        return (base, ChangeSet::new());
+        return Ok((base, ChangeSet::new()));
     }
-    let mut line = Tree::from_snapshot(&base);
-    line.publish(editor);
-    let changes = diff(&base, &line.snapshot());
-    (base, changes)
+    let changes = compare(&base, &version_of(editor), steps)?;
+    Ok((base, changes))
 }
 
 /// What an editor changed, and another editor that did the same, since the first has become a
 /// version of another line.
-pub(crate) fn redone(editor: Editor) -> Result<(Editor, ChangeSet), NotWritten> {
-    let (base, changes) = freeze(editor);
+pub(crate) fn redone(
+    editor: Editor,
+    steps: Option<&mut Steps>,
+) -> Result<(Editor, ChangeSet), NotWritten> {
+    let (base, changes) = freeze(editor, steps)?;
     let mut editor = Editor::new(base);
     apply(&mut editor, &changes).map_err(NotWritten::NoRoom)?;
     Ok((editor, changes))

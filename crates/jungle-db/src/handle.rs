@@ -169,7 +169,9 @@ impl TreeHandle {
     /// by it, and putting another root in the place of this one, is given up where it takes more
     /// [`Steps`] to find what differs, all tries together where others commit meanwhile; so is a
     /// revision that a watch of it comes to. A merge has a limit
-    /// [of its own](jungle_tree::MergeOptions::steps_max).
+    /// [of its own](jungle_tree::MergeOptions::steps_max). What is edited by it is counted as it is
+    /// committed, and refused with [`NotWritten::TooManySteps`], where it has to be compared to be
+    /// told: more than 64 edits, or some that are not noted one by one ([`Draft::bulk`], say).
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle, RevertError};
@@ -188,7 +190,7 @@ impl TreeHandle {
     }
 
     /// The steps of one request, however often it is tried.
-    fn steps(&self) -> Option<Steps> {
+    pub(crate) fn steps(&self) -> Option<Steps> {
         self.steps_max.map(Steps::new)
     }
 
@@ -338,7 +340,7 @@ impl TreeHandle {
                 relied.map_err(UpdateError::NotWritten)?;
                 return Ok(Committed { value, revision: began_at, renamed: Vec::new(), runs });
             }
-            let (attempt, options) = Attempt::of_draft(&self.head, draft);
+            let (attempt, options) = Attempt::of_draft(self, draft);
             let mut attempt = attempt.of_tip(lost);
             let attempts = std::slice::from_mut(&mut attempt);
             let revision = match rebase_and_publish(&self.shared, attempts, &options.meta) {
@@ -382,7 +384,7 @@ impl TreeHandle {
             self.shared.rely_on(began_at, draft.options().durability)?;
             return Ok((began_at, Vec::new()));
         }
-        let (attempt, options) = Attempt::of_draft(&self.head, draft);
+        let (attempt, options) = Attempt::of_draft(self, draft);
         self.commit_attempt(attempt, &options)
     }
 
@@ -549,7 +551,7 @@ impl TreeHandle {
 }
 
 /// What differs, found out in as many steps at most as there are, if they are counted.
-fn compare(
+pub(crate) fn compare(
     a: &jungle_tree::Snapshot,
     b: &jungle_tree::Snapshot,
     steps: Option<&mut Steps>,

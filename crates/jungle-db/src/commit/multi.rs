@@ -381,7 +381,7 @@ impl JungleTransaction {
         let mut options = self.options;
         let mut attempts = Vec::with_capacity(drafts.len());
         for (handle, draft) in handles.iter().zip(drafts) {
-            let (attempt, described) = Attempt::of_draft(&handle.head, draft);
+            let (attempt, described) = Attempt::of_draft(handle, draft);
             if described.meta != options.meta {
                 options.meta = described.meta;
             }

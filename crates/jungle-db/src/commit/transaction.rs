@@ -171,6 +171,28 @@ impl Transaction {
         *meta = std::mem::take(meta).asked_by(request);
     }
 
+    /// Says for how many steps it may be compared as it is committed, where that depends on its
+    /// edits: as if its handle [had said so](TreeHandle::steps_max).
+    ///
+    /// ```
+    /// use jungle_db::{CommitOptions, Jungle, MemoryJournal};
+    /// let jungle = Jungle::builder().journal(MemoryJournal::default()).build()?;
+    /// let tree = jungle.create_tree("list")?;
+    /// let added = |children: u64, steps| {
+    ///     let mut tx = tree.begin(CommitOptions::default());
+    ///     tx.bulk(|editor| editor.cursor(&[])?.add_children(children)).unwrap();
+    ///     tx.steps_max(steps);
+    ///     tx.commit()
+    /// };
+    /// assert!(added(100, 100).is_err());
+    /// added(10, 100)?;
+    /// assert_eq!(tree.read().root().child_count(), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn steps_max(&mut self, steps_max: u64) {
+        self.handle.steps_max = Some(steps_max);
+    }
+
     /// Makes its edits one commit, on top of what others committed since it began.
     ///
     /// # Errors

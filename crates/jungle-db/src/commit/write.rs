@@ -1,6 +1,6 @@
 //! Why nothing was written.
 
-use jungle_tree::ApplyError;
+use jungle_tree::{ApplyError, TooManySteps};
 
 use crate::history::archive::ArchiveError;
 use crate::journal::JournalError;
@@ -43,6 +43,9 @@ pub enum NotWritten {
     /// It looked at a branch of another Jungle.
     #[error("a branch is one of another Jungle, and is not committed to together with these")]
     OtherJungle,
+    /// It takes more steps to find what it changes than [it may](crate::TreeHandle::steps_max).
+    #[error(transparent)]
+    TooManySteps(#[from] TooManySteps),
     /// There is no room for it in the arena.
     #[error("there is no room for the commit")]
     NoRoom(#[source] ApplyError),

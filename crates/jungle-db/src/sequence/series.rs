@@ -183,7 +183,7 @@ impl Series<'_> {
         // It began with all that has gathered, so it is what is to be gathered on.
         let (editor, changes) = match log.changes() {
             Some(log) => (editor, log.to_vec().into()),
-            None => redone(editor).map_err(UpdateError::NotWritten)?,
+            None => redone(editor, branch.steps().as_mut()).map_err(UpdateError::NotWritten)?,
         };
         self.group.editors.insert(branch.head.id, editor);
         let edit = edit_of(branch, changes);

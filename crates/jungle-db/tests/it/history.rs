@@ -225,12 +225,38 @@ fn what_takes_too_many_steps_to_take_back_stays() {
     few.revert(newest.revision(), &meta).unwrap();
     few.restore(much.revision, &meta).unwrap();
     tree.branch("draft", newest.revision()).unwrap();
-    let draft = few.on_branch("draft").unwrap();
-    let much = draft.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
+    let [draft, others] = [&few, &tree].map(|tree| tree.on_branch("draft").unwrap());
+    let much = others.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
     assert!(matches!(draft.revert(much.revision, &meta), Err(RevertError::TooManySteps(_))));
     // Others have as many steps as it takes.
     tree.restore(good.revision(), &meta).unwrap();
     assert_eq!(tree.read().root().child_count(), 1);
+}
+
+#[test]
+fn what_takes_too_many_steps_to_tell_is_not_committed() {
+    let alone = Jungle::builder().journal(MemoryJournal::default()).build().unwrap();
+    let (together, others) = (Jungle::new().unwrap(), Mutex::default());
+    let log = Arc::new(Crowded { jungle: Mutex::new(Some(together.clone())), others });
+    assert!(together.sequence_with(Arc::clone(&log) as Arc<dyn Sequencer>));
+    for jungle in [alone, together] {
+        let tree = tree_in(&jungle, "t", 1);
+        let few = tree.steps_max(100);
+        let before = jungle.revision();
+        let append =
+            |draft: &mut Draft, count| (0..count).try_for_each(|_| draft.append(&[]).map(drop));
+        let refused = few.update(|tx| append(tx, 100));
+        assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::TooManySteps(_)))));
+        let options = CommitOptions::default();
+        let refused = jungle.update(&options, |tx| append(tx.on(&few), 100));
+        assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::TooManySteps(_)))));
+        assert_eq!(jungle.revision(), before);
+        // So few are noted one by one, and need not be compared.
+        few.update(|tx| append(tx, 64)).unwrap();
+        tree.update(|tx| append(tx, 100)).unwrap();
+        assert_eq!(tree.read().root().child_count(), 165);
+    }
+    log.jungle.lock().unwrap().take();
 }
 
 /// A log to which others come first, as long as there is something of theirs.

@@ -28,6 +28,10 @@ use crate::places::Place;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 
+/// An import may be compared for so many steps more for each edit that it has made: about as many
+/// as it takes to find one again ten levels down.
+const STEPS_OF_EDIT: u64 = 16;
+
 pub(crate) async fn export(
     app: Visitor,
     Named(name): Named<String>,
@@ -227,6 +231,9 @@ impl Import {
             if let Some(request) = options.meta.request() {
                 tx.asked_by(request);
             }
+            // It has gone through what came and what is gone: that is not too much by itself.
+            let own = summary.edits.saturating_mul(STEPS_OF_EDIT);
+            tx.steps_max(app.steps_max().saturating_add(own));
             let is_changed = tx.is_changed();
             let committed = tx.commit().map_err(|error| refused(error, &tree, expected))?;
             Ok(answer(committed.revision, is_changed, bytes, &summary))

@@ -140,6 +140,10 @@ impl From<NotWritten> for Problem {
             NotWritten::NoRoom(_) => Kind::NoRoom,
             NotWritten::KeyInUse { .. } => Kind::OtherRequest,
             NotWritten::NotLookedUp(_) => Kind::Failed,
+            NotWritten::TooManySteps(error) => {
+                let hint = "change less at once, or have the server do more: --limit compare-steps";
+                return Problem::new(Kind::TooMuch, error).hint(hint);
+            }
             _ => Kind::Stopped,
         };
         Problem::new(kind, error)

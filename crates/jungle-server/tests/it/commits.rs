@@ -1,4 +1,6 @@
+use jungle::{Jungle, Open};
 use jungle_cluster::MemoryLog;
+use jungle_server::{Data, Options};
 use serde_json::{Value as Json, json};
 
 use crate::stopped::follow;
@@ -296,4 +298,37 @@ fn value_is_as_long_as_whoever_serves_it_says() {
             assert!(is_done || answer.status.is_client_error(), "{}", answer.text);
         }
     }
+}
+
+#[test]
+fn what_takes_too_many_steps_to_tell_is_refused_and_changes_nothing() {
+    let folder = Folder::new("too-much-to-tell");
+    let few = limits(|limits| limits.compare_steps_max = 100);
+    let data = Data::Folder(Jungle::open(&folder.0).unwrap());
+    let served = Served::start(data, Options { limits: few, ..Options::default() }).tree("t");
+    let import = |path: &str, document: &Json| {
+        let address = format!("/api/v1/trees/t/document?path={path}");
+        served.send("PUT", &address, &[], Some(&document.to_string()))
+    };
+    let list: Json = (0..1_000).collect();
+    // However long it is, and what it takes away: it has gone through that.
+    import("/", &list).expect(200);
+    import("/", &json!([])).expect(200);
+    let deep = (0..100).fold(list, |inner, _| json!({"k": inner}));
+    import("/", &deep).expect(200);
+
+    let before = served.server.jungle().revision();
+    let edits = |count: usize| json!(vec![json!({"op": "append"}); count]);
+    let several = json!({"trees": [{"tree": "t", "edits": edits(65)}]}).to_string();
+    for refused in [
+        import(&"/k".repeat(100), &json!([])),
+        commit(&served, &edits(65)),
+        served.post("/api/v1/commits", &several),
+    ] {
+        let told = (refused.status.as_u16(), refused.problem());
+        assert_eq!(told, (422, "too-much".to_owned()), "{}", refused.text);
+    }
+    assert_eq!(served.server.jungle().revision(), before);
+    // So few are noted one by one, and need not be compared.
+    commit(&served, &edits(64)).expect(200);
 }
