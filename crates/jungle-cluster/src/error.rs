@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jungle_db::{BranchId, ReplayError, Revision, TreeId};
 use jungle_store::{AdoptError, OpenError, StreamError};
-use jungle_tree::ArenaError;
+use jungle_tree::{ArenaError, SlabError};
 
 use crate::engine::error::ConnectError;
 use crate::engine::log::{LogError, LogId};
@@ -132,6 +132,28 @@ pub enum Fault {
         /// Why.
         #[source]
         reason: ReplayError,
+    },
+    /// Part of what is here could not be read, and was needed to follow a message.
+    #[error(
+        "message {sequence} of the log cannot be followed, since part of what this server has \
+         could not be read: look at its disk; `jungle verify` says what is damaged, and an empty \
+         folder takes its place"
+    )]
+    NotLoaded {
+        /// The sequence of the message.
+        sequence: u64,
+        /// Why.
+        #[source]
+        reason: SlabError,
+    },
+    /// The thread that follows the log has panicked.
+    #[error(
+        "this server has panicked as it followed message {sequence} of the log: what it has \
+         printed then says where; that is a defect of it, and to be reported"
+    )]
+    Panicked {
+        /// The sequence of the message.
+        sequence: u64,
     },
     /// The log does not go on from where this server is, which was started without the engine.
     #[error("the log cannot be followed from here: start this server again, to see why")]

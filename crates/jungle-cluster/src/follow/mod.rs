@@ -15,6 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jungle_db::{BranchId, CommitRecord, Event, Jungle, Revision, TreeId};
+use jungle_tree::loading;
 
 use crate::checkpoint::keeper::Every;
 use crate::checkpoint::{Taken, heads};
@@ -330,7 +331,12 @@ impl Follower {
         if let Some(fault) = &place.fault {
             return Err(Arc::clone(fault));
         }
-        let stepped = f(&mut place).map_err(|fault| {
+        // What is in the folder is read as it is looked for: that unwinds where it cannot be, and
+        // would end whoever follows without a word.
+        let sequence = place.sequence + 1;
+        let stepped = loading(|| f(&mut place));
+        let stepped = stepped.unwrap_or_else(|reason| Err(Fault::NotLoaded { sequence, reason }));
+        let stepped = stepped.map_err(|fault| {
             tracing::error!(%fault, "the log is followed no further");
             Arc::clone(place.fault.insert(Arc::new(fault)))
         });

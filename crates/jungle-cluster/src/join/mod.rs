@@ -428,9 +428,24 @@ pub(crate) fn find_place(follower: &Follower, log: &dyn Log, jungle: &Jungle) ->
 }
 
 fn follow_tail(follower: &Follower, log: &dyn Log, from: u64) {
+    let _watched = Watched(follower);
     for (sequence, bytes) in log.tail(from) {
         if follow_message(follower, log, sequence, &bytes).is_err() {
             return;
+        }
+    }
+}
+
+/// A follower whose thread must not end without a word: nothing more would come, and the server
+/// would go on answering as if it knew what is there now.
+struct Watched<'f>(&'f Follower);
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let sequence = self.0.place().sequence + 1;
+            // It is noted as the follower's.
+            drop(self.0.fail(Fault::Panicked { sequence }));
         }
     }
 }

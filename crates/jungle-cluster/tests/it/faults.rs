@@ -7,10 +7,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use jungle_cluster::{Cluster, Fault, JoinError, Log};
+use bytes::Bytes;
+use jungle_cluster::{Appended, Cluster, Fault, JoinError, Log, LogError, LogId, MemoryLog, Tail};
 use jungle_db::{
     CommitMeta, CommitOptions, CommitRecord, Journal, JournalError, Jungle, NotWritten, Retention,
-    UpdateError,
+    Revision, UpdateError,
 };
 use jungle_store::Store;
 use jungle_testkit::{Rng, for_each_seed};
@@ -597,4 +598,45 @@ fn a_read_does_not_wait_longer_because_a_commit_is_stuck() {
     });
     assert_eq!(cluster.linearize(LONG).unwrap(), jungle.revision());
     assert_eq!(int(&tree, "/", "n"), Some(1));
+}
+
+/// What comes of it is more than a server can bear.
+struct Panicking(MemoryLog);
+
+impl Log for Panicking {
+    fn id(&self) -> LogId {
+        self.0.id()
+    }
+
+    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+        self.0.append(after, message, within)
+    }
+
+    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.0.get(sequence)
+    }
+
+    fn bounds(&self) -> Result<(u64, u64), LogError> {
+        self.0.bounds()
+    }
+
+    fn tail(&self, from: u64) -> Tail {
+        Box::new(self.0.tail(from).map(|_| -> (u64, Bytes) { panic!("as it follows") }))
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+}
+
+#[test]
+fn a_server_that_panics_as_it_follows_says_so() {
+    let log = MemoryLog::new();
+    let (_jungle, cluster) = server(&Arc::new(Panicking(log.connect())), "panics");
+    let other = server(&Arc::new(log.connect()), "other");
+    other.0.create_tree("t").unwrap();
+    // Nothing more comes.
+    assert!(!cluster.wait_for(Revision::new(u64::MAX), LONG));
+    let fault = cluster.fault().unwrap();
+    assert!(matches!(*fault, Fault::Panicked { sequence: 1 }), "{fault:?}");
 }

@@ -24,4 +24,5 @@ mod spilling;
 mod support;
 mod tip;
 mod torture;
+mod unread;
 mod votes;
