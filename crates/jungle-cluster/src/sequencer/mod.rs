@@ -16,6 +16,7 @@ use bytes::Bytes;
 use jungle_db::{
     CommitRecord, JournalError, Places, Revision, SequenceError, Sequencer, Timestamp,
 };
+use jungle_tree::loading;
 
 use crate::engine::log::{Appended, Log, LogError};
 use crate::error::Fault;
@@ -238,7 +239,9 @@ impl Appender {
         let none = Places { count: 0, first: Revision::default() };
         for _ in 0..REWRAPPED_MAX {
             let covered = self.asked.load(Ordering::SeqCst);
-            let Some(sent) = self.message(records)? else { break };
+            // What it is to say of the branches may have to be read first. Where that cannot be,
+            // nothing was sent.
+            let Some(sent) = loading(|| self.message(records)).map_err(refused)?? else { break };
             self.look_before(sent.after, &sent.bytes).map_err(refused)?;
             match self.append_behind(sent.after, &sent.bytes, self.within) {
                 Ok(Appended::At(sequence)) => {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jungle_cluster::{Cluster, Fault, Log};
-use jungle_db::{CommitOptions, Jungle, Revision, TreeHandle};
+use jungle_db::{CommitOptions, Jungle, NotWritten, Revision, TreeHandle, UpdateError};
 use jungle_store::disk::Disk;
 use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
 use jungle_store::{OpenOptions, Store};
 use jungle_testkit::Rng;
-use jungle_tree::Key;
+use jungle_tree::{Key, loading};
 
 use crate::memory::Engine;
 use crate::support::{options, server};
@@ -76,4 +76,16 @@ fn a_server_that_cannot_read_what_a_message_changes_follows_no_further() {
     assert!(!unread.wait_for(Revision::new(u64::MAX), LONG));
     let fault = unread.fault().unwrap();
     assert!(matches!(*fault, Fault::NotLoaded { sequence: 4, .. }), "{fault:?}");
+}
+
+/// A message says which content the branches have that it changes.
+#[test]
+fn a_commit_to_what_cannot_be_read_is_refused_and_others_are_done() {
+    let (_jungle, _cluster, _tree, store, unread) = world();
+    let tree = store.open_tree("t").unwrap();
+    let told = loading(|| tree.update(|tx| tx.put_attribute(&[], "n", 1)));
+    let is_refused = matches!(told, Ok(Err(UpdateError::NotWritten(NotWritten::Refused(_)))));
+    assert!(is_refused, "{told:?}");
+    store.open_tree("last").unwrap().update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
+    assert!(unread.fault().is_none());
 }
