@@ -19,6 +19,7 @@ use crate::engine::error::ASKED;
 pub(super) const WITHIN: Duration = Duration::from_secs(1);
 
 /// What is known of it.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Synced {
     /// Each server that was asked for says that it does.
     Always,
@@ -43,6 +44,10 @@ struct Server {
 
 #[derive(Deserialize)]
 struct Kept {
+    /// It keeps nothing: it is not meant to, or gave up, as on a broken disk. Its settings are none
+    /// then.
+    #[serde(default)]
+    disabled: bool,
     config: Option<Settings>,
 }
 
@@ -50,6 +55,17 @@ struct Kept {
 struct Settings {
     #[serde(default)]
     sync_always: bool,
+}
+
+impl Answer {
+    /// What it says of its server, if that keeps anything now.
+    fn tells(self) -> Option<Synced> {
+        let config = self.data.filter(|kept| !kept.disabled)?.config?;
+        Some(match config.sync_always {
+            true => Synced::Always,
+            false => Synced::Not { server: self.server.name },
+        })
+    }
 }
 
 /// Asks all of them, waits so long for the first, and then for those with these names.
@@ -70,18 +86,17 @@ pub(super) async fn ask(
         if answer.status == Some(StatusCode::NO_RESPONDERS) {
             break;
         }
-        let Ok(Answer { server, data }) = serde_json::from_slice(&answer.payload) else {
-            continue;
-        };
-        due.remove(&server.name);
-        match data.and_then(|kept| kept.config) {
-            Some(Settings { sync_always: true }) => {
+        let Ok(answer) = serde_json::from_slice::<Answer>(&answer.payload) else { continue };
+        let server = answer.server.name.clone();
+        match answer.tells() {
+            Some(Synced::Always) => {
+                due.remove(&server);
                 is_known = true;
                 deadline = deadline.min(Instant::now() + WITHIN);
             }
-            // One without JetStream keeps nothing.
+            // When it keeps the log again, it may do so otherwise.
             None => {}
-            Some(_) => return Ok(Synced::Not { server: server.name }),
+            Some(other) => return Ok(other),
         }
     }
     Ok(match (is_known, due.is_empty()) {
@@ -89,4 +104,29 @@ pub(super) async fn ask(
         (true, false) => Synced::Partly,
         (false, _) => Synced::Unknown,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// As the engine's servers answer.
+    fn told(data: &Value) -> Option<Synced> {
+        let answer = json!({"server": {"name": "n1", "ver": "2.15.2"}, "data": data});
+        serde_json::from_value::<Answer>(answer).unwrap().tells()
+    }
+
+    #[test]
+    fn a_server_that_keeps_nothing_now_says_nothing() {
+        let not = Synced::Not { server: "n1".to_owned() };
+        let config = |sync_always| json!({"max_memory": 0, "sync_always": sync_always});
+        assert_eq!(told(&json!({"config": config(true)})), Some(Synced::Always));
+        assert_eq!(told(&json!({"config": config(false)})), Some(not));
+        // It leaves out what is not so.
+        let disabled = json!({"disabled": true, "config": {"max_memory": 0, "max_storage": 0}});
+        assert_eq!(told(&disabled), None);
+        assert_eq!(told(&Value::Null), None);
+    }
 }
