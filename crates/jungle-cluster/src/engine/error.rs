@@ -37,7 +37,7 @@ pub enum ConnectError {
          have promised to keep in order"
     )]
     TooOld {
-        /// Its version.
+        /// Its version, and which server that is where it is not the one that was connected to.
         version: String,
     },
     /// A message of a cluster may be longer than the server takes.

@@ -211,7 +211,8 @@ fn check(wanted: &Config, found: &Config) -> Result<(), ConnectError> {
 /// So long the first may take that says whether it syncs, on a busy machine.
 const SYNC_SAID_WITHIN: Duration = Duration::from_secs(5);
 
-/// Do those who keep a log sync before they answer? Some of them may be away, and not say it.
+/// Do those who keep a log sync before they answer, and are they new enough? Some of them may be
+/// away, and not say it.
 pub(super) fn check_synced(
     threads: &Runtime,
     jetstream: &jetstream::Context,
@@ -227,6 +228,9 @@ pub(super) fn check_synced(
     match wait(threads, options.join_within, asking) {
         Some(Ok(Synced::Always)) => Ok(()),
         Some(Ok(Synced::Not { server })) => Err(ConnectError::Unsynced { server }),
+        Some(Ok(Synced::TooOld { server, version })) => {
+            Err(ConnectError::TooOld { version: format!("{version} on {server}") })
+        }
         Some(Ok(Synced::Partly)) => {
             tracing::info!("not all of the engine's servers say that they sync: some may be away");
             Ok(())

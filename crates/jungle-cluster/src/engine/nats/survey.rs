@@ -80,7 +80,7 @@ pub(super) async fn ask(
     log.syncs = match syncs.map_err(no_answer)? {
         Synced::Always => Some(true),
         Synced::Not { .. } => Some(false),
-        Synced::Partly | Synced::Unknown => None,
+        Synced::TooOld { .. } | Synced::Partly | Synced::Unknown => None,
     };
     let mut servers = Vec::new();
     while servers.len() < SERVERS_MAX

@@ -1,4 +1,5 @@
-//! Whether the servers of the engine sync before they answer, as far as they say.
+//! Whether the servers of the engine sync before they answer, as far as they say; and whether all
+//! of them are new enough, not only the one that is connected to, which may be a leaf node.
 //!
 //! That is a setting of each server, not of the log, and only the engine's system account may ask
 //! for it. Where that lets others ask (it exports [`ASKED`], as the files of `jungle cluster
@@ -18,6 +19,9 @@ use crate::engine::error::ASKED;
 /// there no more.
 pub(super) const WITHIN: Duration = Duration::from_secs(1);
 
+/// The engine's first version that keeps its promises.
+const NEEDED: (u32, u32) = (2, 15);
+
 /// What is known of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Synced {
@@ -25,6 +29,8 @@ pub(super) enum Synced {
     Always,
     /// This one does not.
     Not { server: String },
+    /// This one is too old, whether it does or not.
+    TooOld { server: String, version: String },
     /// Some of them say that they do, and not all: the others may be away.
     Partly,
     /// Nobody says it.
@@ -40,6 +46,8 @@ struct Answer {
 #[derive(Deserialize)]
 struct Server {
     name: String,
+    #[serde(rename = "ver")]
+    version: String,
 }
 
 #[derive(Deserialize)]
@@ -61,11 +69,19 @@ impl Answer {
     /// What it says of its server, if that keeps anything now.
     fn tells(self) -> Option<Synced> {
         let config = self.data.filter(|kept| !kept.disabled)?.config?;
+        let Server { name: server, version } = self.server;
         Some(match config.sync_always {
+            _ if !is_new_enough(&version) => Synced::TooOld { server, version },
             true => Synced::Always,
-            false => Synced::Not { server: self.server.name },
+            false => Synced::Not { server },
         })
     }
+}
+
+/// Of a version such as `2.15.2` or `2.16.0-RC.1`.
+fn is_new_enough(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= NEEDED
 }
 
 /// Asks all of them, waits so long for the first, and then for those with these names.
@@ -113,9 +129,13 @@ mod tests {
     use super::*;
 
     /// As the engine's servers answer.
-    fn told(data: &Value) -> Option<Synced> {
-        let answer = json!({"server": {"name": "n1", "ver": "2.15.2"}, "data": data});
+    fn told_by(version: &str, data: &Value) -> Option<Synced> {
+        let answer = json!({"server": {"name": "n1", "ver": version}, "data": data});
         serde_json::from_value::<Answer>(answer).unwrap().tells()
+    }
+
+    fn told(data: &Value) -> Option<Synced> {
+        told_by("2.15.2", data)
     }
 
     #[test]
@@ -128,5 +148,21 @@ mod tests {
         let disabled = json!({"disabled": true, "config": {"max_memory": 0, "max_storage": 0}});
         assert_eq!(told(&disabled), None);
         assert_eq!(told(&Value::Null), None);
+    }
+
+    #[test]
+    fn a_server_that_is_too_old_is_told_whether_or_not_it_syncs() {
+        for is_synced in [true, false] {
+            let data = json!({"config": {"sync_always": is_synced}});
+            for version in ["2.9.10", "2.14.9", "1.99.0", "2.14.0-RC.1", ""] {
+                let (server, version) = ("n1".to_owned(), version.to_owned());
+                let told = told_by(&version, &data);
+                assert_eq!(told, Some(Synced::TooOld { server, version }));
+            }
+            for version in ["2.15.0", "2.15.2", "2.16.0-RC.1", "3.0.0"] {
+                let told = told_by(version, &data);
+                assert!(!matches!(told, Some(Synced::TooOld { .. })), "{version}");
+            }
+        }
     }
 }
