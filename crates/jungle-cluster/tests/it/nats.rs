@@ -295,6 +295,26 @@ fn a_log_that_is_kept_otherwise_is_refused() {
     assert_eq!(setting, "replicas");
 }
 
+/// Else they would go, and what they have is in the log no more.
+#[test]
+fn checkpoints_that_are_kept_otherwise_are_refused() {
+    let engine = NatsServers::start(1);
+    let addresses = engine.addresses();
+    let making = async move {
+        let client = async_nats::connect(addresses).await.unwrap();
+        let config = async_nats::jetstream::object_store::Config {
+            bucket: "jungle-jungle".to_owned(),
+            max_age: Duration::from_hours(1),
+            ..Default::default()
+        };
+        async_nats::jetstream::new(client).create_object_store(config).await.map(drop).unwrap();
+    };
+    Runtime::new().unwrap().block_on(making);
+    let refused = NatsLog::connect(&engine.addresses(), &options("a")).map(drop);
+    let Err(ConnectError::Setting { stream, setting, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!((stream.as_str(), setting), ("OBJ_jungle-jungle", "max_age"));
+}
+
 /// The engine lets a server go on that has lost something, and lead, and tell others what it has.
 #[test]
 fn what_one_server_of_the_engine_has_damaged_comes_from_the_others() {

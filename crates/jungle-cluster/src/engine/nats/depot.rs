@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::context::{GetStreamError, GetStreamErrorKind};
 use async_nats::jetstream::object_store::{self, Object, ObjectInfo, ObjectStore};
-use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, StorageType, Stream};
 use async_nats::jetstream::{self, ErrorCode, kv};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
@@ -22,6 +22,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{ACK_WITHIN, ANSWER_WITHIN, NatsLog, QUIET, REST, no_answer, wait};
 use crate::engine::depot::{Depot, Stored, WriteCheckpoint};
+use crate::engine::error::ConnectError;
 use crate::engine::log::LogError;
 
 /// Bytes of a checkpoint that travel together.
@@ -104,6 +105,28 @@ impl NatsDepot {
         };
         let stream = jetstream.get_stream(stored).await?;
         Ok(NatsDepot { objects, stream, claims, bucket })
+    }
+
+    /// Is it kept as safely as the log, which goes back to the checkpoints only? It may have been
+    /// there before, or the log has more replicas now than when both were made.
+    pub(super) fn check(&self, replicas: usize) -> Result<(), ConnectError> {
+        let objects = &self.stream.cached_info().config;
+        let claims = &self.claims.stream.cached_info().config;
+        let count = |replicas: usize| replicas.to_string();
+        let (file, never) = (StorageType::File, Duration::ZERO);
+        let settings = [
+            (objects, "replicas", count(objects.num_replicas), count(replicas)),
+            (objects, "storage", format!("{:?}", objects.storage), format!("{file:?}")),
+            (objects, "max_age", format!("{:?}", objects.max_age), format!("{never:?}")),
+            (claims, "replicas", count(claims.num_replicas), count(replicas)),
+        ];
+        match settings.into_iter().find(|(_, _, found, wanted)| found != wanted) {
+            None => Ok(()),
+            Some((of, setting, found, wanted)) => {
+                let stream = of.name.clone();
+                Err(ConnectError::Setting { stream, setting, found, wanted })
+            }
+        }
     }
 
     async fn stored(&self) -> Result<Vec<u64>, async_nats::Error> {

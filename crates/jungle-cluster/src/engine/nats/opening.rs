@@ -166,7 +166,9 @@ pub(super) fn open_depot(
     };
     let opened = wait(threads, within + ACK_WITHIN * 2, opening);
     let opened = opened.ok_or_else(|| no_log(options, "no answer in time"))?;
-    opened.map_err(|error| no_log(options, error))
+    let depot = opened.map_err(|error| no_log(options, error))?;
+    depot.check(replicas)?;
+    Ok(depot)
 }
 
 fn mode(config: &Config) -> PersistenceMode {
