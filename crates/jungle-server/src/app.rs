@@ -11,6 +11,7 @@ use crate::acknowledge::Acknowledger;
 use crate::api::Compared;
 use crate::audit::Audit;
 use crate::board::{Cache, Level};
+use crate::cluster::Faults;
 use crate::committer::Committer;
 use crate::etag::Mark;
 use crate::guard::Hosts;
@@ -39,6 +40,8 @@ pub(crate) struct App {
     pub(crate) upkeep: Option<Arc<Upkeep>>,
     /// Where it is one server of several.
     pub(crate) cluster: Option<Arc<Cluster>>,
+    /// There, whether it is that still.
+    pub(crate) faults: Faults,
     /// There, who commits.
     pub(crate) committer: Option<Committer>,
     /// At which level messages of boards are committed.

@@ -10,9 +10,11 @@ use axum::response::Response;
 use jungle::Revision;
 use jungle_cluster::{Cluster, LocalStatus, Role};
 use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::sleep;
 
 use crate::access::{self, Who, Whose, share};
-use crate::app::{App, aside, aside_with};
+use crate::app::{App, Stopping, aside, aside_with};
 use crate::elsewhere;
 use crate::metrics;
 use crate::problem::{Kind, Problem};
@@ -32,6 +34,32 @@ pub(crate) const WAITERS_MAX: usize = 128;
 
 /// So long the other servers have to say how they stand.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(500);
+
+/// How often it is looked whether the log is followed still.
+const LOOKED_EVERY: Duration = Duration::from_secs(1);
+
+/// Tells streams that the server follows its cluster no further: who watches would wait for ever,
+/// and believe that nothing happens.
+#[derive(Default)]
+pub(crate) struct Faults(watch::Sender<bool>);
+
+impl Faults {
+    /// Looks until there is one, or the server stops.
+    pub(crate) async fn keep(&self, cluster: &Cluster, mut stopping: Stopping) {
+        while cluster.fault().is_none() {
+            tokio::select! {
+                () = stopping.wait() => return,
+                () = sleep(LOOKED_EVERY) => {}
+            }
+        }
+        self.0.send_replace(true);
+    }
+
+    /// To be waited for.
+    pub(crate) fn wait(&self) -> Stopping {
+        Stopping::new(self.0.subscribe())
+    }
+}
 
 /// What a request asks for.
 pub(crate) struct Asked {

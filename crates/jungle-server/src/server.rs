@@ -340,6 +340,7 @@ pub(crate) fn app(
         checkpoints,
         upkeep,
         cluster,
+        faults: cluster::Faults::default(),
         committer,
         boards,
         hosts: Hosts::new(&options),
@@ -363,7 +364,8 @@ pub(crate) fn app(
     })
 }
 
-/// Keeps what was granted, and what encrypts, as the files say, and how the server does.
+/// Keeps what was granted, and what encrypts, as the files say, and how the server does; and tells
+/// when it follows its cluster no further.
 async fn kept(app: Arc<App>) {
     let granted = async {
         if let Some(gate) = &app.gate {
@@ -375,7 +377,12 @@ async fn kept(app: Arc<App>) {
             encryption.keep(app.stopping.clone()).await;
         }
     };
-    tokio::join!(granted, encrypted, app.samples.keep(&app));
+    let followed = async {
+        if let Some(cluster) = &app.cluster {
+            app.faults.keep(cluster, app.stopping.clone()).await;
+        }
+    };
+    tokio::join!(granted, encrypted, followed, app.samples.keep(&app));
 }
 
 pub(crate) fn router(app: &Arc<App>) -> Router {

@@ -245,6 +245,8 @@ pub(super) struct Out {
 #[derive(Clone)]
 pub(super) struct End {
     stopping: Stopping,
+    /// The server follows its cluster no further.
+    fault: Stopping,
     visitor: Visitor,
     tree: TreeHandle,
     /// By which it was asked for the tree, and let in.
@@ -253,8 +255,8 @@ pub(super) struct End {
 
 impl End {
     pub(super) fn of(visitor: &Visitor, tree: &TreeHandle, name: &str) -> End {
-        let (stopping, visitor) = (visitor.stopping.clone(), visitor.clone());
-        End { stopping, visitor, tree: tree.clone(), name: name.into() }
+        let (stopping, fault) = (visitor.stopping.clone(), visitor.faults.wait());
+        End { stopping, fault, visitor: visitor.clone(), tree: tree.clone(), name: name.into() }
     }
 
     /// Has the tree another name by now? There may be other rules for that.
@@ -262,11 +264,12 @@ impl End {
         self.tree.name() != self.name
     }
 
-    /// Waits until the server stops, or something else was granted: the client that comes again,
-    /// which loses nothing by it, is asked anew who it is.
+    /// Waits until the server stops, or has nothing more to say, or something else was granted: the
+    /// client that comes again, which loses nothing by it, is asked anew who it is.
     pub(super) async fn wait(&mut self) {
         tokio::select! {
             () = self.stopping.wait() => {}
+            () = self.fault.wait() => {}
             () = self.visitor.changed() => {}
         }
     }

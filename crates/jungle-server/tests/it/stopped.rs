@@ -88,6 +88,22 @@ fn it_answers_of_itself_only() {
     }
 }
 
+/// Who watches would take it for a server on which nothing happens.
+#[test]
+fn its_streams_end() {
+    let (folder, log) = (Folder::new("stopped-streams"), MemoryLog::new());
+    let other = log.connect();
+    let (served, cluster) = follow(log, &folder);
+    served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    let mut events = served.watch("t/watch", "Connection: close\r\n");
+    let (_, last) = other.bounds().unwrap();
+    let long = Duration::from_secs(60);
+    other.append(last, &Bytes::from_static(b"what no server writes"), long).unwrap();
+    assert!(cluster.sync(long).is_err());
+    assert!(events.has_ended());
+    assert_eq!(served.get("/api/v1/trees/t/watch").problem(), "stopped");
+}
+
 #[test]
 fn strangers_are_told_no_more_than_that_it_is_there() {
     let (folder, log) = (Folder::new("health-data"), MemoryLog::new());

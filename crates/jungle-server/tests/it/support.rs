@@ -208,6 +208,11 @@ impl Events {
         }
     }
 
+    /// Reads on until it ends, or shows that it goes on; tells whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        std::iter::from_fn(|| self.line()).all(|line| line != ":")
+    }
+
     /// The next event; none when the stream has ended.
     pub(crate) fn next(&mut self) -> Option<Event> {
         let (mut name, mut place) = (String::new(), None);
