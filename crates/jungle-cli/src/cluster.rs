@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use jungle::{OpenOptions, Revision, Store};
 use jungle_cluster::{
-    Cluster, ConnectError, ConnectOptions, JoinError, Joining, LaterLog, NatsLog, Options,
+    Cluster, ConnectError, ConnectOptions, JoinError, Joining, LaterLog, Local, NatsLog, Options,
 };
 
 use crate::bar::{self, Bar};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
-use crate::output::say;
+use crate::output::{count, say};
 
 /// Is it the folder of a cluster's server? The clock here is not that of the others, who keep what
 /// the log's commits leave. What cannot be read could be one.
@@ -153,6 +153,12 @@ impl Membership {
             let outbox = open.clone().open(folder.join(OUTBOX));
             let outbox = outbox.map_err(|error| folder::not_opened(&error))?;
             cluster.local(outbox).map_err(|error| Failure::of(Exit::Error, &error))?;
+        } else if let left @ 1.. = left(folder, open) {
+            let commits = count(left, "commit");
+            say(format_args!(
+                "Note: {commits} at level local may have no place in the log yet; with --local \
+                 this server gives them one"
+            ));
         }
         Ok(Some((store, Arc::new(cluster))))
     }
@@ -172,6 +178,16 @@ fn own_name(folder: &Path) -> Option<String> {
 
 /// Where within the data commits at level local wait for their places.
 const OUTBOX: &str = "outbox";
+
+/// How much waits in the outbox of a server that does not open it.
+fn left(folder: &Path, open: &OpenOptions) -> u64 {
+    let outbox = folder.join(OUTBOX);
+    if !outbox.is_dir() {
+        return 0;
+    }
+    // Whoever needs it is told that it cannot be opened.
+    open.clone().open(outbox).map_or(0, |outbox| Local::left_in(&outbox))
+}
 
 /// Goes on with what a server of a cluster has, until its engine can be reached.
 fn resume(
@@ -304,6 +320,9 @@ fn not_joined(error: &JoinError) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use jungle::{CommitOptions, Jungle};
+    use jungle_cluster::MemoryLog;
+
     use super::*;
 
     #[test]
@@ -311,6 +330,26 @@ mod tests {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let [one, other] = [".", "src"].map(|place| own_name(&here.join(place)).unwrap());
         assert!(one.ends_with("jungle-cli") && other.ends_with("src"), "{one}, {other}");
+    }
+
+    #[test]
+    fn what_was_left_in_an_outbox_is_counted() {
+        let folder = std::env::temp_dir().join(format!("jungle-left-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let open = OpenOptions::new();
+        assert_eq!(left(&folder, &open), 0);
+        let (jungle, log) = (Jungle::new().unwrap(), Arc::new(MemoryLog::new()));
+        let cluster = Cluster::follow(log, &jungle, &Options::default()).unwrap();
+        let board = jungle.create_tree("board").unwrap();
+        let outbox = open.clone().open(folder.join(OUTBOX)).unwrap();
+        // Nothing is published meanwhile.
+        let local = Local::open(&cluster, outbox).unwrap();
+        for _ in 0..2 {
+            local.update(&board, &CommitOptions::default(), |tx| tx.append(&[])).unwrap();
+        }
+        drop(local);
+        assert_eq!(left(&folder, &open), 2);
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

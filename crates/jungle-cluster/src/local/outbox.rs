@@ -15,11 +15,11 @@ use jungle_db::{
     BranchEdit, CommitMeta, CommitOptions, CreateTreeError, Draft, Durability, Event, Jungle,
     NotWritten, Retention, RetentionError, Revision, Timestamp, TreeHandle, UpdateError,
 };
-use jungle_tree::{Arena, EditError, Key, Node};
+use jungle_tree::{Arena, EditError, Key, Node, loading};
 
-use super::LocalId;
 use super::error::{COPIED, LocalError};
 use super::writers::Opening;
+use super::{Local, LocalId};
 use crate::engine::log::LogId;
 
 const TREE: &str = "outbox";
@@ -91,6 +91,35 @@ pub struct Refused {
     pub meta: CommitMeta,
     /// What it would have done to which branch.
     pub edit: BranchEdit,
+}
+
+impl Local {
+    /// How many entries are in an outbox that its server has not open, and so does not publish; as
+    /// far as that is known there, they have no place in the log.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jungle_cluster::{Cluster, Local, MemoryLog, Options};
+    /// # use jungle_db::{CommitOptions, Jungle};
+    /// # let jungle = Jungle::new()?;
+    /// # let cluster = Cluster::follow(Arc::new(MemoryLog::new()), &jungle, &Options::default())?;
+    /// # let board = jungle.create_tree("board")?;
+    /// let outbox = Arc::new(Jungle::new()?);
+    /// assert_eq!(Local::left_in(&outbox), 0);
+    /// // Nothing is published meanwhile.
+    /// let local = Local::open(&cluster, Arc::clone(&outbox))?;
+    /// local.update(&board, &CommitOptions::default(), |tx| tx.append(&[]))?;
+    /// drop(local);
+    /// assert_eq!(Local::left_in(&outbox), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn left_in(outbox: &Jungle) -> u64 {
+        let Ok(tree) = outbox.open_tree(TREE) else { return 0 };
+        let count = || tree.read().root().child(PENDING).map_or(0, Node::child_count);
+        // Whoever opens it is told that it cannot be read.
+        loading(count).unwrap_or(0)
+    }
 }
 
 /// A number of an entry, the revision that it follows, and its record, where that is another one.
