@@ -46,6 +46,18 @@ pub enum Fault {
         #[source]
         reason: MessageError,
     },
+    /// A message is as it was written, and cannot be read here.
+    #[error(
+        "message {sequence} of the log is as it was written, and cannot be read here: a later \
+         version has written it, and this server is to be upgraded"
+    )]
+    NotUnderstood {
+        /// Its sequence.
+        sequence: u64,
+        /// What is not known here.
+        #[source]
+        reason: MessageError,
+    },
     /// A message does not follow the one before it.
     #[error(
         "message {sequence} of the log was not written behind the one that is before it: the log \

@@ -19,7 +19,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use jungle_db::{BranchId, CommitRecord, Revision, TreeId};
 use jungle_tree::Arena;
 
-use crate::error::MessageError;
+use crate::error::{Fault, MessageError};
 
 pub(crate) type Hash = [u8; 32];
 
@@ -195,6 +195,14 @@ pub(crate) fn is_behind(message: &[u8], before: &[u8]) -> bool {
 pub(crate) fn is_whole(message: &[u8]) -> bool {
     let parts = message.split_last_chunk();
     parts.is_some_and(|(body, hash): (_, &Hash)| blake3::hash(body).as_bytes() == hash)
+}
+
+/// Why one that cannot be read is not followed: it is damaged, or a later version's.
+pub(crate) fn unread(sequence: u64, message: &[u8], reason: MessageError) -> Fault {
+    match is_whole(message) {
+        true => Fault::NotUnderstood { sequence, reason },
+        false => Fault::Damaged { sequence, reason },
+    }
 }
 
 /// Reads a message, and holds it against its hash.

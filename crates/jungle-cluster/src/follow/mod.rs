@@ -241,7 +241,7 @@ impl Follower {
         };
         let message = match message {
             Ok(message) => message,
-            Err(reason) => return self.fail(Fault::Damaged { sequence, reason }),
+            Err(reason) => return self.fail(message::unread(sequence, bytes, reason)),
         };
         let mut settled = Vec::new();
         loop {
@@ -497,7 +497,8 @@ impl Place {
     ) -> Result<(), Fault> {
         let Some(jungle) = &self.jungle else { return Ok(()) };
         for record in records {
-            let record = record.map_err(|reason| Fault::Damaged { sequence, reason })?;
+            // The message was held against its hash.
+            let record = record.map_err(|reason| Fault::NotUnderstood { sequence, reason })?;
             jungle.follow(&record).map_err(|reason| {
                 let server = server.to_owned();
                 Fault::NotFollowed { sequence, server, reason }

@@ -531,5 +531,5 @@ fn with_message<T>(
     let bytes =
         log::find(log, sequence)?.ok_or(Fault::Gap { expected: sequence, found: sequence + 1 })?;
     let read = message::read(&bytes);
-    Ok(look(&read.map_err(|reason| Fault::Damaged { sequence, reason })?))
+    Ok(look(&read.map_err(|reason| message::unread(sequence, &bytes, reason))?))
 }

@@ -83,6 +83,26 @@ fn what_comes_damaged_is_asked_for_again() {
     agree(&[(folder, cluster), server(&engine.connect(rng, 0), "late")]);
 }
 
+/// Nothing is wrong with the engine's disks then.
+#[test]
+fn a_message_of_a_later_version_is_not_called_damaged() {
+    let rng = &mut Rng::new(1);
+    let engine = some_log(rng);
+    let (_jungle, cluster) = server(&engine.connect(rng, 0), "older");
+    let mut later = engine.messages()[5].to_vec();
+    later.truncate(later.len() - 32);
+    later[3] = u8::MAX;
+    let hash = blake3::hash(&later);
+    later.extend_from_slice(hash.as_bytes());
+    engine.connect(rng, 0).append(6, &later.into(), LONG).unwrap();
+    // Nothing more comes.
+    assert!(!cluster.wait_for(Revision::new(u64::MAX), LONG));
+    let follows = cluster.fault().unwrap();
+    assert!(matches!(*follows, Fault::NotUnderstood { sequence: 7, .. }), "{follows:?}");
+    let joins = fault(&engine, rng);
+    assert!(matches!(*joins, Fault::NotUnderstood { sequence: 7, .. }), "{joins:?}");
+}
+
 #[test]
 fn a_message_that_is_missing_is_noticed() {
     let rng = &mut Rng::new(1);
