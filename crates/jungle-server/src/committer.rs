@@ -14,7 +14,7 @@ use jungle::{
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::app::aside_with;
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 
 /// How many wait for the log, or work out what is to come.
 const THREADS: usize = 2;
@@ -113,7 +113,8 @@ impl Committer {
                 let permit = Arc::clone(&self.alone).acquire_owned().await;
                 aside_with(permit, move || Ok(branch.update_with(&options, f)?)).await
             }
-            Err(_) => Err(Problem::new(Kind::Failed, "nobody commits any more")),
+            // It was let go unanswered.
+            Err(_) => Err(Problem::bug()),
         }
     }
 }
@@ -195,7 +196,11 @@ impl Queue {
 fn run(jungle: &Jungle, queue: &Queue) {
     let mut jobs = Vec::new();
     while queue.take(&mut jobs) {
-        let placed = place(jungle, &mut jobs);
+        // A bug ends what was asked for together, and not what others ask for later.
+        let Ok(placed) = catch_unwind(AssertUnwindSafe(|| place(jungle, &mut jobs))) else {
+            jobs.clear();
+            continue;
+        };
         jobs = jobs.into_iter().filter_map(|job| job.end(&placed)).collect();
     }
 }

@@ -296,3 +296,23 @@ fn who_waits_much_leaves_places_for_others() {
     assert_eq!(served.send("GET", "/api/v1/trees", &headers, None).status, 200);
     assert!(answers.try_recv().is_err(), "the others still wait");
 }
+
+/// There are two threads that commit for all.
+#[test]
+fn a_bug_ends_the_commits_that_meet_it_only() {
+    let folder = Folder::new("panicking-commits");
+    let is_broken = Arc::new(AtomicBool::new(false));
+    let breaks = Arc::clone(&is_broken);
+    let log = Appending::new(Arc::new(MemoryLog::new()), move |log, after, message, within| {
+        assert!(!breaks.load(Ordering::SeqCst), "as it appends");
+        log.append(after, message, within)
+    });
+    let (served, _cluster) = follow(log, &folder);
+    served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    let edits = r#"{"edits":[{"op":"append"}]}"#;
+    let commit = || served.post("/api/v1/trees/t/commits", edits).status.as_u16();
+    is_broken.store(true, Ordering::SeqCst);
+    assert_eq!([commit(), commit(), commit()], [500; 3]);
+    is_broken.store(false, Ordering::SeqCst);
+    assert_eq!(commit(), 200);
+}
