@@ -114,6 +114,12 @@ pub enum LocalError {
     /// It could not be published now; that is tried again.
     #[error("the oldest entry could not be published yet")]
     NotPublished(#[source] NotWritten),
+    /// Publishing has panicked, or could not read part of what is here; it is tried again.
+    #[error(
+        "publishing was broken off, by a defect of this server or since part of what it has could \
+         not be read"
+    )]
+    BrokenOff,
     /// The system gives no thread.
     #[error("the outbox cannot be published: the system gives no thread")]
     Threads(#[source] Box<JoinError>),

@@ -176,8 +176,10 @@ impl Line {
         if slid >= left {
             return Ok(None);
         }
-        self.places.follow(&self.pending, count);
-        let slides = self.places.beside(theirs).is_some_and(|theirs| {
+        // None are known if this comes to nothing, whatever ends it.
+        let mut places = mem::take(&mut self.places);
+        places.follow(&self.pending, count);
+        let slides = places.beside(theirs).is_some_and(|theirs| {
             let put = self.tip.edit(|editor| {
                 apply(editor, &theirs)?;
                 skip_positions(editor, &below, head)
@@ -185,11 +187,10 @@ impl Line {
             put.is_ok()
         });
         if !slides {
-            self.places = Places::default();
             return Ok(None);
         }
         let gone = self.pending.drain(..count).map(|entry| entry.number).collect();
-        (self.base, self.at, self.slid) = (head.clone(), now, slid);
+        (self.base, self.at, self.slid, self.places) = (head.clone(), now, slid, places);
         Ok(Some(Moved { gone, ..Moved::default() }))
     }
 

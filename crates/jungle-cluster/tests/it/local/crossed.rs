@@ -1,13 +1,13 @@
 //! What others do while entries are on their way, or before they are read back.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jungle_cluster::{
     Cluster, Fault, JoinError, LaterLog, Local, LocalError, LocalId, LocalOutcome, Log, LogId,
-    WRITERS,
+    MemoryLog, WRITERS,
 };
 use jungle_db::{CommitOptions, Jungle, Retention, Revision};
 use jungle_store::{read_checkpoint, write_checkpoint};
@@ -15,6 +15,7 @@ use jungle_testkit::Rng;
 use jungle_tree::{ArenaOptions, Key};
 
 use super::{LONG, all_agree, name_at, world};
+use crate::appending::Appending;
 use crate::memory::Engine;
 use crate::support::{int, newcomer, options, put};
 
@@ -220,4 +221,27 @@ fn a_server_that_was_away_publishes_nothing_into_another_cluster() {
         },
         other => panic!("{other:?}"),
     }
+}
+
+/// What ends whoever publishes would end it for good, and nobody would hear of it.
+#[test]
+fn a_server_that_has_panicked_as_it_published_publishes_all_the_same() {
+    let is_broken = Arc::new(AtomicBool::new(false));
+    let (breaks, (panics, panicked)) = (Arc::clone(&is_broken), channel());
+    let log = Appending::new(Arc::new(MemoryLog::new()), move |log, after, message, within| {
+        if breaks.load(Ordering::SeqCst) {
+            let _ = panics.send(());
+            panic!("as it appends");
+        }
+        log.append(after, message, within)
+    });
+    let jungle = Jungle::new().unwrap();
+    let cluster = Cluster::follow(Arc::new(log), &jungle, &options("panics")).unwrap();
+    let tree = jungle.create_tree("t").unwrap();
+    let local = cluster.local(Arc::new(Jungle::new().unwrap())).unwrap();
+    is_broken.store(true, Ordering::SeqCst);
+    let kept = local.update(&tree, &CommitOptions::default(), |tx| tx.append(&[])).unwrap();
+    panicked.recv().unwrap();
+    is_broken.store(false, Ordering::SeqCst);
+    assert!(local.wait_for(kept.id.unwrap(), LONG));
 }
