@@ -16,6 +16,7 @@ use super::login::{self, Attempts};
 use super::sessions::{Found, Sessions};
 use super::visitor::{Known, Until, Who};
 use crate::app::Stopping;
+use crate::board::Sorry;
 use crate::client::Client;
 use crate::problem::{Kind, Problem};
 use crate::reload::reload;
@@ -120,16 +121,22 @@ pub(crate) fn is_open(uri: &Uri) -> bool {
         || is_file("/explorer/")
 }
 
-/// What a stranger is answered: a page on which to log in, where a page was asked for.
+/// What a stranger is answered: a page on which to log in, where a page was asked for. Who sends a
+/// form may have been logged in when the page with it came, and have written much: nothing leads
+/// away from that by itself.
 pub(crate) fn stranger(request: &Request<Body>) -> Response {
     let path = request.uri().path();
-    let is_page = request.method() == Method::GET
-        && (matches!(path, "/" | "/status")
-            || path.starts_with("/boards")
-            || path.starts_with("/explorer"));
-    match is_page {
-        true => login::first(request.uri()),
-        false => refused("nobody is told this without saying who it is").into_response(),
+    let is_page = matches!(path, "/" | "/status")
+        || path.starts_with("/boards")
+        || path.starts_with("/explorer");
+    match (is_page, request.method()) {
+        (true, &Method::GET) => login::first(request.uri()),
+        (true, &Method::POST) => {
+            let detail = "Nobody is logged in here any more, so nothing was done. Log in on a page \
+                          of its own, go back to what you wrote, and send it again.";
+            Sorry::with_places(refused(detail), vec!["/login".to_owned()]).into_response()
+        }
+        _ => refused("nobody is told this without saying who it is").into_response(),
     }
 }
 

@@ -111,6 +111,21 @@ fn page_of_another_site_cannot_use_a_session() {
 }
 
 #[test]
+fn who_sends_a_form_and_is_logged_out_is_told_on_a_page() {
+    let guarded = with_ana("form-logged-out");
+    for path in ["/boards", "/boards/b", "/boards/b/0"] {
+        let answer = guarded.served.send("POST", path, &[FORM], Some("text=Hello"));
+        assert_eq!(answer.status, 401, "{path}");
+        assert_eq!(answer.header("www-authenticate"), "Bearer realm=\"jungle\"");
+        assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
+        assert!(answer.text.contains("href=\"/login\""), "{}", answer.text);
+        assert!(answer.text.contains("go back to what you wrote"), "{}", answer.text);
+    }
+    let program = guarded.served.post("/api/v1/trees", "{}");
+    assert_eq!((program.status.as_u16(), program.problem()), (401, "unauthorized".to_owned()));
+}
+
+#[test]
 fn link_of_another_site_finds_who_is_logged_in() {
     let guarded = with_ana("linked");
     let (cookie, site) = (session(&guarded), ("sec-fetch-site", "cross-site"));
