@@ -188,6 +188,16 @@ fn document_has_the_methods_that_there_are_and_no_others() {
     }
 }
 
+/// They are heeded wherever trees are asked for, so they are no parameters of single operations.
+#[test]
+fn headers_of_a_cluster_are_told_once() {
+    let contract = Contract::read();
+    let told = contract.0["info"]["description"].as_str().unwrap();
+    for said in ["`Jungle-Revision`", "`Jungle-Consistency: linearizable`", "`own`", "`local`"] {
+        assert!(told.contains(said), "{said}");
+    }
+}
+
 /// Generators make the names of functions of these.
 #[test]
 fn operations_are_named_in_one_way() {
