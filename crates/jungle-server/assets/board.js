@@ -5,8 +5,12 @@ const main = document.querySelector("main");
 
 const author = document.querySelector("[data-author]");
 if (author) {
-  author.value ||= localStorage.getItem("author") ?? "";
-  author.addEventListener("change", () => localStorage.setItem("author", author.value));
+  try {
+    author.value ||= localStorage.getItem("author") ?? "";
+    author.addEventListener("change", () => localStorage.setItem("author", author.value));
+  } catch {
+    // A browser may be told to remember nothing: the name is asked for each time then.
+  }
 }
 
 for (const text of document.querySelectorAll("textarea")) {

@@ -110,6 +110,18 @@ test('a message that another posts or edits is seen at once', { timeout: 180_000
   assert.equal(await ana.getByLabel('Your name').inputValue(), 'ana')
 }))
 
+test('a board goes on in a browser that remembers nothing', { timeout: 180_000 }, () => visit('/', async (page) => {
+  await make(page, 'forgetful')
+  await page.route('**/assets/board.js', async (route) => {
+    const script = await (await route.fetch()).text()
+    const none = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError') } })"
+    await route.fulfill({ contentType: 'text/javascript', body: `${none}\n${script}` })
+  })
+  await post(page, 'hello', 'ana')
+  // Times are told as here once the script has come so far.
+  await page.waitForFunction(() => !document.querySelector('time').textContent.endsWith('UTC'))
+}))
+
 test('a new message is said, and leaves the keyboard where it is', { timeout: 180_000 }, () => visit('/', async (ana) => {
   await make(ana, 'said')
   await post(ana, 'the first', 'ana')
