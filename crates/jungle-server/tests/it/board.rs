@@ -115,6 +115,15 @@ fn many_boards_come_in_pages() {
 }
 
 #[test]
+fn field_of_an_edit_has_the_empty_lines_that_a_message_begins_with() {
+    let served = with_board();
+    assert_eq!(submit(&served, BOARD, "text=%0A%0A++a+poem").status, 303);
+    let page = served.get(&format!("{BOARD}/0")).text;
+    // Of what is in a field, browsers leave out the end of a line with which it begins.
+    assert!(page.contains(">\n\n\n  a poem</textarea>"), "{page}");
+}
+
+#[test]
 fn messages_are_posted_and_shown_escaped() {
     let served = with_board();
     let posted = submit(&served, BOARD, "author=%3Cb%3Eana&text=%3Cscript%3Ealert(1)%3C/script%3E");
