@@ -230,6 +230,36 @@ visit('what was written stays when the server does not take it', garden('typed',
   await page.getByRole('button', { name: 'edit name: "a new spade"' }).waitFor()
 })
 
+visit('Enter saves a value where it is written, and nowhere else', garden('entered', '&path=/tools/0'), async (page) => {
+  const edit = page.getByRole('button', { name: /^edit name/ })
+  const field = page.getByLabel('value of name', { exact: true })
+  let commits = 0
+  page.on('request', (request) => { if (/\/commits\?/.test(request.url())) commits += 1 })
+  await edit.click()
+  await field.fill('not to be kept')
+  await page.getByRole('button', { name: 'Cancel' }).press('Enter')
+  await edit.click()
+  assert.notEqual(await field.inputValue(), 'not to be kept')
+  await field.fill('a spade')
+  // As it takes one of the words that it offers for what was typed.
+  await field.dispatchEvent('keydown', { key: 'Enter', isComposing: true })
+  await drawn(page)
+  await field.press('Enter')
+  await page.getByRole('button', { name: 'edit name: "a spade"' }).waitFor()
+  assert.equal(commits, 1)
+})
+
+visit('several lines are written on a phone', garden('lines', '&path=/tools/0'), async (page) => {
+  await chosen(page).click()
+  await page.getByRole('button', { name: /^edit name/ }).click()
+  const field = page.getByLabel('value of name', { exact: true })
+  await field.fill('a spade')
+  await field.press('Enter')
+  await field.pressSequentially('of ana')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'edit name: "a spade\\nof ana"' }).waitFor()
+}, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })
+
 visit('nodes are added, moved and deleted', garden('work', '&path=/tools'), async (page) => {
   // Keys act on the node beside the tree, which comes after its row.
   await page.getByRole('heading', { name: 'tools' }).waitFor()

@@ -94,7 +94,7 @@ function Who({ app }: { app: App }) {
     <input
       class="who" aria-label="your name" maxLength={80} value={app.author === 'somebody' ? '' : app.author}
       placeholder="your name" ref={(input) => input?.focus()} onBlur={keep}
-      onKeyDown={(event) => { if (event.key === 'Enter' || event.key === 'Escape') keep(event) }}
+      onKeyDown={(event) => { if (!event.isComposing && (event.key === 'Enter' || event.key === 'Escape')) keep(event) }}
     />
   )
 }

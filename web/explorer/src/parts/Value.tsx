@@ -70,8 +70,11 @@ export function ValueEditor({ value, label, onKeep, onCancel, keep = 'Save', isF
     else onKeep(found)
   }
   const key = (event: KeyboardEvent) => {
-    const isSent = event.key === 'Enter' && (kind !== 'text' || !event.shiftKey)
-    if (isSent) submit()
+    // A button does what it says; and where a word is put together of several keys, they are about that.
+    if (event.isComposing || (event.key === 'Enter' && (event.target as HTMLElement).matches('button'))) return
+    // The keys of a phone have no other way to write a line below.
+    const isLine = kind === 'text' && (event.shiftKey || matchMedia('(pointer: coarse)').matches)
+    if (event.key === 'Enter' && !isLine) submit()
     else if (event.key === 'Escape' && onCancel) onCancel()
     else return
     event.preventDefault()
