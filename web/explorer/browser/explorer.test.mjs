@@ -497,6 +497,27 @@ visit('a branch is made, changed and merged, its conflicts settled', garden('mer
   assert.equal(attributes.planted.value, 2026)
 })
 
+visit('a value for a conflict that is being written is not passed over', garden('written', '&view=merge&merge=winter'), async (page) => {
+  const conflict = page.getByRole('group').filter({ hasText: '/beds/vegetables/0' })
+  const merge = page.getByRole('button', { name: 'Merge winter into main' })
+  const field = conflict.getByRole('textbox')
+  const take = conflict.getByRole('button', { name: 'Take this' })
+  await conflict.getByLabel('main').check()
+  assert.ok(await merge.isEnabled())
+  await conflict.getByLabel('another').check()
+  await field.fill('Garlic')
+  await page.getByText('1 conflict is not settled').waitFor()
+  assert.ok(await merge.isDisabled())
+  await take.click()
+  await field.fill('Garlic and chives')
+  await page.getByText('1 conflict is not settled').waitFor()
+  await take.click()
+  await merge.click()
+  await page.locator('.told', { hasText: 'merged winter' }).waitFor()
+  const { attributes } = await api.get('/trees/written/node?path=/beds/vegetables/0')
+  assert.equal(attributes.name.value, 'Garlic and chives')
+})
+
 visit('a branch is deleted once that was asked', garden('twigs', '&view=branches'), async (page) => {
   const remove = page.getByRole('button', { name: 'delete branch winter' })
   const dialog = page.getByRole('dialog')

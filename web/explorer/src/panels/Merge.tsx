@@ -9,7 +9,8 @@ import { PathLink } from '../parts/Link.tsx'
 import { ValueText } from '../parts/Value.tsx'
 import { WholeEditor } from '../parts/WholeEditor.tsx'
 
-type Choice = { take: Side } | { value: Value }
+/** While another value is being written it is not settled: else what was chosen before would be merged. */
+type Choice = { take: Side } | { value: Value } | 'writing'
 
 const placeOf = ({ path, attribute }: Conflict) => `${path}\n${attribute ?? ''}`
 
@@ -47,7 +48,7 @@ export function MergePanel({ app, session }: PanelProps) {
     const resolve = preview.conflicts.flatMap((conflict) => {
       const { path, attribute } = conflict
       const choice = choices.get(placeOf(conflict))
-      return choice ? [{ path, ...(attribute === undefined ? {} : { attribute }), ...choice }] : []
+      return choice && choice !== 'writing' ? [{ path, ...(attribute === undefined ? {} : { attribute }), ...choice }] : []
     })
     const settled = { resolve, ...(prevails && { prevails }) }
     const asked = api.merge(tree, preview, settled, app.told(`merged ${from}`))
@@ -76,8 +77,9 @@ export function MergePanel({ app, session }: PanelProps) {
     )
   }
   const differs = preview !== undefined && preview.total + preview.conflicts.length > 0
-  const listed = preview?.conflicts.filter((one) => choices.has(placeOf(one))).length ?? 0
-  const open = prevails === undefined ? (preview?.conflict_count ?? 0) - listed : 0
+  const chosen = preview?.conflicts.flatMap((one) => choices.get(placeOf(one)) ?? []) ?? []
+  const writing = chosen.filter((choice) => choice === 'writing').length
+  const open = prevails === undefined ? (preview?.conflict_count ?? 0) - chosen.length + writing : writing
   return (
     <>
       <h1 tabIndex={-1}>Merge</h1>
@@ -152,32 +154,33 @@ function ConflictCard({ app, preview, conflict, choice, onChoose }: CardProps) {
   const { from, into } = preview
   const { path, attribute, base, ours, theirs } = conflict
   const [isOwn, own] = useState(false)
-  const isKept = choice !== undefined && 'value' in choice
+  const made = choice === 'writing' ? undefined : choice
+  const isKept = made !== undefined && 'value' in made
   // What another value begins with, and where all of it is: a preview shows its beginning only.
   const [put, branch, at] = ours.value ? [ours, from, preview.ours] : [theirs, into, preview.theirs]
   const version = { tree: app.session!.tree, branch, at: `${at}` }
   const name = placeOf(conflict)
   const side = (take: Side, branch: string, change: Change) => (
     <label class="side">
-      <input type="radio" name={name} checked={!isOwn && choice !== undefined && 'take' in choice && choice.take === take} onChange={() => { own(false); onChoose({ take }) }} />
+      <input type="radio" name={name} checked={!isOwn && made !== undefined && 'take' in made && made.take === take} onChange={() => { own(false); onChoose({ take }) }} />
       <span class="whose">{branch}</span>
       <Did change={change} />
     </label>
   )
   return (
-    <fieldset class={choice ? 'conflict settled' : 'conflict'}>
+    <fieldset class={made ? 'conflict settled' : 'conflict'}>
       <legend><PathLink app={app} path={path} />{attribute && <> · <strong>{attribute}</strong></>} <span class="kind">{conflict.kind}</span></legend>
       {base && <p class="side base"><span class="whose">before</span><ValueText value={base} /></p>}
       {side('ours', from, ours)}
       {side('theirs', into, theirs)}
       {attribute !== undefined && (
         <label class="side">
-          <input type="radio" name={name} checked={isOwn} onChange={() => own(true)} />
+          <input type="radio" name={name} checked={isOwn} onChange={() => { own(true); onChoose('writing') }} />
           <span class="whose">another</span>
           {isOwn && (
             <WholeEditor
-              app={app} version={version} path={put.path} attribute={attribute} value={isKept ? choice.value : (put.value ?? { type: 'text', value: '' })}
-              label={`${path} ${attribute}`} keep={isKept ? 'Kept' : 'Take this'} onKeep={(value) => onChoose({ value })}
+              app={app} version={version} path={put.path} attribute={attribute} value={isKept ? made.value : (put.value ?? { type: 'text', value: '' })}
+              label={`${path} ${attribute}`} keep={isKept ? 'Kept' : 'Take this'} onKeep={(value) => onChoose({ value })} onWrite={() => onChoose('writing')}
             />
           )}
         </label>

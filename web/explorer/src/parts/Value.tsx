@@ -55,12 +55,14 @@ interface EditorProps {
   label: string
   onKeep: (value: Value) => void
   onCancel?: () => void
+  /** Something else is there than was kept, if anything was. */
+  onWrite?: () => void
   keep?: string
   isFocused?: boolean
 }
 
 /** A value being written: its type and what it is. What cannot be is said, and not kept. */
-export function ValueEditor({ value, label, onKeep, onCancel, keep = 'Save', isFocused = true }: EditorProps) {
+export function ValueEditor({ value, label, onKeep, onCancel, onWrite, keep = 'Save', isFocused = true }: EditorProps) {
   const [kind, setKind] = useState<Kind>(value.type)
   const [text, setText] = useState(edited(value))
   const [wrong, setWrong] = useState<string>()
@@ -83,6 +85,7 @@ export function ValueEditor({ value, label, onKeep, onCancel, keep = 'Save', isF
   const change = (next: Kind) => {
     setKind(next)
     setWrong(undefined)
+    onWrite?.()
     if (next === 'bool' && text !== 'true') setText('false')
   }
   return (
@@ -90,7 +93,7 @@ export function ValueEditor({ value, label, onKeep, onCancel, keep = 'Save', isF
       <select aria-label={`type of ${label}`} value={kind} onChange={(event) => change(event.currentTarget.value as Kind)}>
         {KINDS.map((one) => <option key={one}>{one}</option>)}
       </select>
-      <Field kind={kind} text={text} label={label} isFocused={isFocused} onText={(next) => { setText(next); setWrong(undefined) }} />
+      <Field kind={kind} text={text} label={label} isFocused={isFocused} onText={(next) => { setText(next); setWrong(undefined); onWrite?.() }} />
       <button type="button" class="main" onClick={submit}>{keep}</button>
       {onCancel && <button type="button" onClick={onCancel}>Cancel</button>}
       {wrong && <span class="wrong" role="alert">{wrong}</span>}

@@ -18,6 +18,7 @@ interface Props {
   /** With the value that was there before, all of it. */
   onKeep: (value: Value, old: Value) => void
   onCancel?: () => void
+  onWrite?: () => void
 }
 
 /** What is cut is fetched whole before it is edited. */
