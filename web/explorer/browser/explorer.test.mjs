@@ -637,6 +637,30 @@ visit('what another does is seen at once', garden('both', '&path=/tools/0'), asy
   }
 })
 
+visit('what others make of a value that is being edited is told, and may be written over', garden('told', '&path=/tools/0'), async (page) => {
+  await page.locator('.live', { hasText: 'live' }).waitFor()
+  const field = page.getByLabel('value of name', { exact: true })
+  const [save, goOn] = ['Save', 'Write over that'].map((name) => page.getByRole('button', { name }))
+  await page.getByRole('button', { name: /^edit name/ }).click()
+  await field.fill('a spade of ana')
+  const others = async (edit, told) => {
+    await api.commit('told', 'bo', 'otherwise', [{ path: '/tools/0', attribute: 'name', ...edit }])
+    await page.getByRole('alert').filter({ hasText: told }).waitFor()
+    assert.equal(await field.inputValue(), 'a spade of ana')
+  }
+  await others({ op: 'put', value: 'a spade of bo' }, 'a spade of bo')
+  await goOn.click()
+  await goOn.waitFor({ state: 'detached' })
+  await others({ op: 'unset' }, 'removed it')
+  await save.click()
+  await page.locator('.notice.bad').waitFor()
+  await goOn.click()
+  await save.click()
+  await page.getByRole('button', { name: 'edit name: "a spade of ana"' }).waitFor()
+  const { attributes } = await api.get('/trees/told/node?path=/tools/0')
+  assert.equal(attributes.name.value, 'a spade of ana')
+})
+
 visit('the stream is opened again after the server refused it', garden('stream', '&path=/tools/0'), async (page) => {
   const stream = '**/watch?*'
   await page.route(stream, refuse)

@@ -3,7 +3,7 @@ import * as api from '../api/client.ts'
 import type { Edit, Node, Value } from '../api/types.ts'
 import { formsOf } from '../model/forms.ts'
 import { ancestors, isWithin, lastKey } from '../model/path.ts'
-import { count, guess, shown, size } from '../model/value.ts'
+import { count, guess, same, shown, size } from '../model/value.ts'
 import { CopyAs } from '../parts/CopyAs.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
@@ -93,12 +93,25 @@ interface NodeProps extends PanelProps {
   node: Node
 }
 
+/** An attribute that is being edited. */
+interface Editing {
+  name: string
+  /** The value as it was when the editing began: what others make of it meanwhile is not unseen. */
+  old: Value
+  /** What others have made of it since, where that may be written over; nothing where they removed it. */
+  seen?: { now: Value | undefined }
+  /** What was last asked to be kept: it may be told before it is answered. */
+  sent?: Value
+}
+
 function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolean }) {
-  // The value as it was when the editing began: what others make of it meanwhile is not unseen.
-  const [editing, edit] = useState<{ name: string; old: Value }>()
+  const [editing, edit] = useState<Editing>()
   const names = Object.keys(node.attributes)
+  // What is being written stays, also where others have removed the attribute.
+  const listed = editing && !names.includes(editing.name) ? [...names, editing.name].sort() : names
   /** Was it kept? */
   const keep = async (name: string, value: Value, old?: Value): Promise<boolean> => {
+    edit((it) => (it?.name === name ? { ...it, sent: value } : it))
     const guarded = await app.did(unless(session, node.path, name, old))
     if (guarded === undefined) return false
     const put = { op: 'put' as const, path: node.path, attribute: name, value }
@@ -116,19 +129,24 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
   return (
     <>
       <h2>Attributes</h2>
-      {names.length === 0 && <p class="quiet">None.</p>}
+      {listed.length === 0 && <p class="quiet">None.</p>}
       <dl class="attributes">
-        {names.map((name) => {
-          const value = node.attributes[name]!
+        {listed.map((name) => {
+          const value = node.attributes[name]
           return (
             <div key={name} class={editing?.name === name ? 'editing' : ''}>
               <dt><AttributeName name={name} /></dt>
               <dd>
                 {editing?.name === name
-                  ? <WholeEditor app={app} version={session.shown} path={node.path} attribute={name} value={editing.old} label={name} onKeep={(next, old) => void keep(name, next, old)} onCancel={() => edit(undefined)} />
-                  : <Shown name={name} value={value} isRead={isRead} onEdit={() => edit({ name, old: value })} />}
+                  ? (
+                    <>
+                      <WholeEditor app={app} version={session.shown} path={node.path} attribute={name} value={editing.old} label={name} onKeep={(next, old) => void keep(name, next, editing.seen ? editing.seen.now : old)} onCancel={() => edit(undefined)} />
+                      {(value || node.attributes_next === undefined) && <Meanwhile editing={editing} now={value} onSeen={() => edit({ ...editing, seen: { now: value } })} />}
+                    </>
+                  )
+                  : value && <Shown name={name} value={value} isRead={isRead} onEdit={() => edit({ name, old: value })} />}
               </dd>
-              {editing?.name !== name && (
+              {editing?.name !== name && value && (
                 <dd class="meta">
                   <span class="kind">{value.type}</span>
                   {!isRead && <button type="button" class="plain" aria-label={`remove ${name}`} title="Remove" onClick={() => void unset(name)}>×</button>}
@@ -146,6 +164,21 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
       )}
       {!isRead && <NewAttribute taken={names} onKeep={keep} />}
     </>
+  )
+}
+
+/** What others have made of a value that is being edited: a save is refused until that was seen. What is cut is not told: it may be the same. */
+function Meanwhile({ editing: { old, seen, sent }, now, onSeen }: { editing: Editing; now: Value | undefined; onSeen: () => void }) {
+  if (now?.bytes !== undefined || same(now, seen ? seen.now : old) || (now && same(now, sent))) return null
+  const goOn = () => {
+    onSeen()
+    document.querySelector<HTMLElement>('.editor [aria-label^="value of"]')?.focus()
+  }
+  return (
+    <p class="line" role="alert">
+      <span>Somebody has {now === undefined ? 'removed it' : <>made it <ValueText value={now} /></>} meanwhile.</span>
+      <button type="button" onClick={goOn}>Write over that</button>
+    </p>
   )
 }
 
