@@ -661,6 +661,22 @@ visit('what others make of a value that is being edited is told, and may be writ
   assert.equal(attributes.name.value, 'a spade of ana')
 })
 
+visit('nothing is removed that was not seen', garden('unseen', '&path=/tools/0'), async (page) => {
+  const stream = '**/watch?*'
+  await page.route(stream, refuse)
+  const refused = page.waitForResponse(stream)
+  await page.reload()
+  await refused
+  const remove = page.getByRole('button', { name: 'remove name' })
+  await remove.waitFor()
+  await api.commit('unseen', 'bo', 'renamed', [{ op: 'put', path: '/tools/0', attribute: 'name', value: 'a spade of bo' }])
+  await remove.click()
+  await page.locator('.notice.bad').waitFor()
+  await page.getByRole('button', { name: 'edit name: "a spade of bo"' }).waitFor()
+  await remove.click()
+  await remove.waitFor({ state: 'detached' })
+})
+
 visit('the stream is opened again after the server refused it', garden('stream', '&path=/tools/0'), async (page) => {
   const stream = '**/watch?*'
   await page.route(stream, refuse)

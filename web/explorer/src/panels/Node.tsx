@@ -122,8 +122,11 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
     void session.select(session.chosen)
     return isKept
   }
-  const unset = async (name: string) => {
-    await app.commit([{ op: 'unset', path: node.path, attribute: name }], `without ${name}`)
+  const unset = async (name: string, value: Value) => {
+    const of = { path: node.path, attribute: name }
+    // Nothing that was not seen is removed; what is cut cannot be held against all of it here.
+    const tests = value.bytes === undefined ? [{ op: 'test' as const, ...of, value }] : []
+    await app.commit([...tests, { op: 'unset', ...of }], `without ${name}`)
     void session.select(session.chosen)
   }
   return (
@@ -149,7 +152,7 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
               {editing?.name !== name && value && (
                 <dd class="meta">
                   <span class="kind">{value.type}</span>
-                  {!isRead && <button type="button" class="plain" aria-label={`remove ${name}`} title="Remove" onClick={() => void unset(name)}>×</button>}
+                  {!isRead && <button type="button" class="plain" aria-label={`remove ${name}`} title="Remove" onClick={() => void unset(name, value)}>×</button>}
                 </dd>
               )}
             </div>
