@@ -146,6 +146,32 @@ visitGuarded('who may only read is offered nothing else, and logs out', { ana: '
   assert.deepEqual(complaints, [])
 })
 
+visitGuarded('what is being written stays when the session has ended', { ana: 'admin' }, '/explorer/', async ({ page, url, forget, complaints }) => {
+  await logIn(page, 'ana')
+  await page.getByLabel('name of a new tree').fill('kept')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByLabel('name of a new attribute').fill('note')
+  const value = page.getByLabel('value of a new attribute')
+  await value.fill('much was written')
+  await forget()
+  const add = page.getByRole('button', { name: 'Add', exact: true })
+  await add.click()
+  await page.locator('.notice.bad', { hasText: 'log in on another tab' }).waitFor()
+  assert.equal(await value.inputValue(), 'much was written')
+  const other = await page.context().newPage()
+  await other.goto(`${url}/login`)
+  await logIn(other, 'ana')
+  await other.getByRole('heading', { name: 'Boards' }).waitFor()
+  await add.click()
+  await page.locator('.attributes dt', { hasText: 'note' }).waitFor()
+  assert.deepEqual(complaints, [])
+  // Where nothing is written, one is led to where one logs in.
+  await forget()
+  const toHome = page.getByRole('link', { name: 'Jungle' }).click()
+  await Promise.race([toHome.catch(() => {}), page.getByLabel('Password').waitFor()])
+  await page.getByLabel('Password').waitFor()
+})
+
 const parts = [['kept', 'write', '/beds'], ['kept', 'read', '/sheds/tools']]
 visitGuarded('who may read parts of a tree sees those as the tree', { ana: 'admin', cy: parts }, '/explorer/', async ({ page, url, complaints }) => {
   const offered = (name) => page.getByRole('button', { name })

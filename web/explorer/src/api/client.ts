@@ -54,10 +54,20 @@ async function send(url: string, options: RequestInit = {}): Promise<Response> {
     throw new Problem(0, 'the server does not answer', 'is it still running?')
   }
   if (response.ok) return response
-  if (response.status === 401) logIn()
+  if (response.status === 401) {
+    // What is written would be gone with the page.
+    if (isWriting()) throw new Problem(401, 'nobody is logged in here any more', 'log in on another tab: what you write stays')
+    logIn()
+  }
   const told: unknown = await response.json().catch(() => ({}))
   const { detail, hint, place } = told as { detail?: string; hint?: string; place?: string }
   throw new Problem(response.status, detail ?? response.statusText, hint, place)
+}
+
+/** Is there something on the page that was typed in or chosen, and not sent yet? */
+function isWriting(): boolean {
+  if (document.querySelector('.editor, .conflict.settled, dialog[open]') !== null) return true
+  return [...document.querySelectorAll<HTMLInputElement>('.new-attribute input')].some(({ value }) => value !== '')
 }
 
 /** To the page on which to log in, and from there back to here. */
