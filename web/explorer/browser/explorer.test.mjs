@@ -282,6 +282,19 @@ visit('nodes are added, moved and deleted', garden('work', '&path=/tools'), asyn
   assert.equal(query(page).get('path'), '/beds')
 })
 
+visit('a dialog says itself what went wrong, and keeps what was written', garden('wrong', '&path=/tools/0'), async (page) => {
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Move', exact: true }).click()
+  const to = dialog.getByLabel('To the path')
+  await to.fill('/nowhere/0')
+  await dialog.getByRole('button', { name: 'Move' }).click()
+  await dialog.getByRole('alert').waitFor()
+  assert.equal(await to.inputValue(), '/nowhere/0')
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('button', { name: 'Move', exact: true }).click()
+  assert.equal(await dialog.getByRole('alert').count(), 0, 'that was another one')
+})
+
 visit('a program is copied, or selected where there is no clipboard', garden('copy', '&path=/tools'), async (page) => {
   await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', {
     value: { writeText: async (text) => { window.copied = text } }, configurable: true,

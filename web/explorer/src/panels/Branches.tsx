@@ -48,7 +48,7 @@ export function BranchesPanel({ app, session }: PanelProps) {
         ))}
       </ul>
       {doomed !== undefined && (
-        <Dialog title={`Delete the branch ${doomed}?`} does="Delete" isBad onDo={() => void remove(doomed)} onClose={() => doom(undefined)}>
+        <Dialog app={app} title={`Delete the branch ${doomed}?`} does="Delete" isBad onDo={() => void remove(doomed)} onClose={() => doom(undefined)}>
           <p>What was committed to it alone goes with it.</p>
         </Dialog>
       )}

@@ -68,13 +68,13 @@ function Question({ app, asked: { what, tree }, onClose }: { app: App; asked: No
   }
   if (what === 'delete') {
     return (
-      <Dialog title={`Delete ${tree.name}?`} does="Delete" isBad onDo={act} onClose={onClose}>
+      <Dialog app={app} title={`Delete ${tree.name}?`} does="Delete" isBad onDo={act} onClose={onClose}>
         <p>All {count(tree.nodes)} nodes go, with their history, branches and tags. That cannot be taken back.</p>
       </Dialog>
     )
   }
   return (
-    <Dialog title={`Rename ${tree.name}`} does="Rename" onDo={act} onClose={onClose}>
+    <Dialog app={app} title={`Rename ${tree.name}`} does="Rename" onDo={act} onClose={onClose}>
       <label>New name <input value={name} autofocus onInput={(event) => setName(event.currentTarget.value)} /></label>
     </Dialog>
   )

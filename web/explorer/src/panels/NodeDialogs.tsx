@@ -65,7 +65,7 @@ function Add({ app, session, node, onClose }: AskProps) {
     }
   }
   return (
-    <Dialog title={`Add below ${node.path === '/' ? session.tree : node.path}`} does="Add" onDo={add} onClose={onClose}>
+    <Dialog app={app} title={`Add below ${node.path === '/' ? session.tree : node.path}`} does="Add" onDo={add} onClose={onClose}>
       <label>Where
         <select value={place} onChange={(event) => setPlace(event.currentTarget.value as Place)}>
           {places.map((one) => <option key={one} value={one}>{labels[one]}</option>)}
@@ -92,7 +92,7 @@ function Move({ app, session, node, onClose }: AskProps) {
     app.reveal(to)
   }
   return (
-    <Dialog title={`Move ${node.path}`} does="Move" onDo={move} onClose={onClose}>
+    <Dialog app={app} title={`Move ${node.path}`} does="Move" onDo={move} onClose={onClose}>
       <label>To the path <input autofocus value={to} spellcheck={false} onInput={(event) => setTo(event.currentTarget.value)} /></label>
       <p class="quiet">It stands below {above} now. A name that has a slash or is a number is written in quotes: /"a/b".</p>
     </Dialog>
@@ -109,7 +109,7 @@ function Remove({ app, session, node, onClose }: AskProps) {
     app.say(`${node.path} is deleted; the history has it still`)
   }
   return (
-    <Dialog title={`Delete ${node.path}?`} does="Delete" isBad onDo={remove} onClose={onClose}>
+    <Dialog app={app} title={`Delete ${node.path}?`} does="Delete" isBad onDo={remove} onClose={onClose}>
       <p>{node.subtree_count > 1 ? `It and the ${count(node.subtree_count - 1)} nodes below it go.` : 'It goes.'} Older revisions keep it.</p>
     </Dialog>
   )

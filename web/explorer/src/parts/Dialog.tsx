@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import type { App } from '../state/app.ts'
 
 interface Props {
+  app: App
   title: string
   /** What the button says that does it; without it there is only one to close. */
   does?: string
@@ -12,8 +14,11 @@ interface Props {
 }
 
 /** A question in front of everything else: the browser keeps the focus in it, Escape closes it. */
-export function Dialog({ title, does, isBad, onDo, onClose, children }: Props) {
+export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
+  // What is said behind it is dim, and to who is read to it is not said at all.
+  const before = useRef(new Set(app.notices.map(({ id }) => id)))
+  const wrong = app.notices.findLast((notice) => notice.isBad && !before.current.has(notice.id))
   useEffect(() => dialog.current?.showModal(), [])
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
@@ -24,6 +29,7 @@ export function Dialog({ title, does, isBad, onDo, onClose, children }: Props) {
       <form onSubmit={submit}>
         <h2 id="dialog-title">{title}</h2>
         {children}
+        {wrong && <p class="wrong" role="alert">{wrong.text}{wrong.hint && <small> {wrong.hint}</small>}</p>}
         <p class="actions">
           <button type="button" onClick={onClose}>{does ? 'Cancel' : 'Close'}</button>
           {does && <button type="submit" class={isBad ? 'bad' : 'main'}>{does}</button>}

@@ -9,7 +9,7 @@ export function HelpDialog({ app }: { app: App }) {
     app.changed()
   }
   return (
-    <Dialog title="Keys" onClose={close}>
+    <Dialog app={app} title="Keys" onClose={close}>
       <dl class="keys">
         {shortcuts(app).map(([keys, what]) => (
           <div key={keys}>
