@@ -52,7 +52,6 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
 }
 
 /// So many servers with two boards in a cluster of this name, started with these options as well.
-/// Several share the cores, so each has one thread that answers.
 ///
 /// # Errors
 /// When one does not start, or does not come to have what the first has.
@@ -63,16 +62,21 @@ pub fn cluster(
     more: &[&str],
 ) -> Result<Vec<Serving>, Failure> {
     let addresses = engine.addresses();
-    let workers: &[&str] = if count > 1 { &["--workers", "1"] } else { &[] };
     let start = |at: usize| {
         let data = folder.0.join(format!("{name}-{at}")).display().to_string();
-        let member = ["--data", &data, "--cluster", &addresses, "--cluster-name", name];
-        Serving::jungle(&[&member, workers, more].concat())
+        Serving::jungle(&[&member(&data, &addresses, name)[..], more].concat())
     };
     let servers = (0..count).map(start).collect::<Result<Vec<_>, Failure>>()?;
     furnish(&servers[0])?;
     servers.iter().try_for_each(|server| wait_for(server, messages, "b", SHOWN))?;
     Ok(servers)
+}
+
+/// How a server of a cluster is started. Several share the cores, so each has one thread that
+/// answers; and so has one that is alone, or what its pages cost would be told with what two such
+/// threads cost each other.
+fn member<'o>(data: &'o str, engine: &'o str, name: &'o str) -> [&'o str; 8] {
+    ["--data", data, "--cluster", engine, "--cluster-name", name, "--workers", "1"]
 }
 
 /// Waits until a server says that a board has so many messages.
@@ -115,4 +119,16 @@ fn page_cost(
 /// Seconds of processor time that they have used.
 fn cpu(servers: &[Serving]) -> Result<f64, Failure> {
     servers.iter().map(Serving::cpu).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::member;
+
+    /// It is not told how many there are.
+    #[test]
+    fn a_server_alone_has_as_many_threads_as_one_of_three() {
+        let options = member("folder", "engine", "name");
+        assert!(options.windows(2).any(|two| two == ["--workers", "1"]), "{options:?}");
+    }
 }
