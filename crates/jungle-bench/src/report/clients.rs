@@ -35,8 +35,10 @@ pub fn part(raws: &[Raw], blocks: &mut Vec<Block>) {
     }
     blocks.push(Block::Part("E4: one server over clients".to_owned()));
     blocks.push(Block::Text(
-        "Mean of the turns, and on either side their standard deviation. Clients, servers and \
-         Cassandra share the cores; published are plots only, which have no numbers to be drawn."
+        "Mean of the turns, and on either side their standard deviation. Ten clients send 20,000 \
+         requests each, as those of the originals; more of them send two fifths of that in all, \
+         and with --quick all send a tenth. Clients, servers and Cassandra share the cores; \
+         published are plots only, which have no numbers to be drawn."
             .to_owned(),
     ));
     blocks.extend(pictures);

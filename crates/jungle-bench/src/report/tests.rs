@@ -427,6 +427,26 @@ fn a_curve_is_drawn_beside_busy_cores_too_which_shows_the_trap() {
     assert_eq!(busy.too_good(false), Vec::<String>::new());
 }
 
+/// The originals sent as many from each, however many there were.
+#[test]
+fn what_clients_send_is_told_beside_their_curves() {
+    let row = |case: String, unit: &str, sample: f64| {
+        serde_json::json!({
+            "experiment": "cassandra", "case": case, "system": "jungle", "threads": 1,
+            "unit": unit, "samples": [sample],
+        })
+    };
+    let of = |clients: u32| {
+        let case = |what: &str| format!("read-one-{clients}-{what}");
+        [row(case("mean"), "1/s", 1e4), row(case("deviation"), "x", 0.1)]
+    };
+    let rows = serde_json::from_value([of(10), of(15)].concat().into()).unwrap();
+    let raws = [Raw { experiment: "cassandra".to_owned(), rows, ..raw() }];
+    let page = document(&raws, &[], &outcomes(&raws)).markdown();
+    let (_, part) = page.split_once("### E4: one server over clients").unwrap();
+    assert!(part.contains("more of them send two fifths of that in all"), "{part}");
+}
+
 #[test]
 fn three_points_are_fitted_and_drawn() {
     let raws = raws();
