@@ -153,4 +153,14 @@ mod tests {
         assert!(of(&[1.0, 1.0, 1.0]));
         assert!(!of(&[1.0, 1.001, 1.0]));
     }
+
+    /// Each tells of the longest time of a round: a middle one of these would leave out the worst.
+    #[test]
+    fn the_longest_of_all_is_that_of_all_rounds() {
+        for case in ["resume-most", "drained-most", "reads"] {
+            let row = row(System::Jungle, 1, &[0.1, 0.1, 200.0]);
+            let verdicts = all(&[Row { experiment: "cluster", case, ..row }]);
+            assert!(!verdicts[0].is_pass(), "{case}");
+        }
+    }
 }

@@ -381,19 +381,19 @@ const CLAIMS: &[Claim] = &[
     claim(
         CLUSTER,
         "kill -9 of the leader, under load",
-        "none lost; writes resume ≤ 8 s",
+        "none lost; writes resume ≤ 8 s in every round",
         Rules(|rule| is(rule, "cluster", &["resume-most"])),
     ),
     claim(
         CLUSTER,
         "the leader ends in order, under load",
-        "writes resume ≤ 0.5 s",
+        "writes resume ≤ 0.5 s in every round",
         Rules(|rule| is(rule, "cluster", &["drained-most"])),
     ),
     claim(
         CLUSTER,
         "reads of a server meanwhile",
-        "never stop: none takes 100 ms",
+        "never stop: none takes 100 ms in any round",
         Rules(|rule| is(rule, "cluster", &["reads"])),
     ),
     claim(
