@@ -117,6 +117,8 @@ pub const RULES: &[Rule] = &[
     rule("revisions", "commit", 1, AtMost(1.2)),
     rule("revisions", "open", 1, AtMost(1.2)),
     rule("revisions", "diff", 1, AtMost(1.2)),
+    // Those that are opened above are in the processor's caches.
+    rule("revisions", "open-cold", 1, Told),
     rule("commit", "sync", 1, TimesFloor(0.9)),
     rule("commit", "sync", 64, TimesFloor(20.0)),
     rule("commit", "syncs", 1, NeverOver(1.0)),
@@ -142,6 +144,11 @@ pub const RULES: &[Rule] = &[
     rule("reclaim", "writer", 1, NeverOver(5.0)),
     rule("reclaim", "disk", 1, AtMost(1.1)),
     rule("reclaim", "compact-disk", 1, Told),
+    // As it is by the clock; and what of that is the machine's, where nothing is reclaimed.
+    rule("reclaim", "reader-wall", 1, Told),
+    rule("reclaim", "writer-wall", 1, Told),
+    rule("reclaim", "reader-wall-beside", 1, Told),
+    rule("reclaim", "writer-wall-beside", 1, Told),
     rule("larger-than-memory", "read", 1, AtMost(5.0)),
     rule("larger-than-memory", "commit", 1, AtMost(5.0)),
     rule("store-peers", "commit", 1, MoreThan(System::Redb)),
@@ -194,6 +201,9 @@ pub const RULES: &[Rule] = &[
     rule("board", "slowed", 1000, AtMost(1.05)),
     rule("board", "delivery-bare", 1000, AtMost(50.0)),
     rule("board", "slowed-bare", 1000, AtMost(1.05)),
+    // Those are of medians.
+    rule("board", "slowed-mean", 1000, Told),
+    rule("board", "slowed-mean-bare", 1000, Told),
     rule("board", "first", 1, AtMost(2.0)),
     rule("board", "last", 1, AtMost(2.0)),
     rule("board", "start", 1, AtMost(200.0)),

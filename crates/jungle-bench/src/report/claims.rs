@@ -179,8 +179,9 @@ const CLAIMS: &[Claim] = &[
     ),
     claim(
         CORE,
-        "commit, old revision, diff at 1,000,000 revisions",
-        "≤ 1.2 ×",
+        "commit, old revision opened again and again, diff at 1,000,000 revisions; opened for \
+         the first time",
+        "≤ 1.2 ×; told",
         Rules(|rule| rule.experiment == "revisions"),
     ),
     claim(
@@ -241,9 +242,10 @@ const CLAIMS: &[Claim] = &[
     ),
     claim(
         STORE,
-        "longest stall while reclaiming, without waiting for a processor; extra disk",
-        "≤ 5 ms in every round; ≤ 10 %",
-        Rules(|rule| is(rule, "reclaim", &["reader", "writer", "disk"])),
+        "longest stall while reclaiming, without waiting for a processor; extra disk; by the \
+         clock, and so where nothing is reclaimed",
+        "≤ 5 ms in every round; ≤ 10 %; told",
+        Rules(|rule| rule.experiment == "reclaim" && rule.case != "compact-disk"),
     ),
     claim(
         STORE,
@@ -274,9 +276,12 @@ const CLAIMS: &[Claim] = &[
     ),
     claim(
         SERVER,
-        "1,000 watchers: p99; writers slowed",
-        "≤ 50 ms; ≤ 5 %",
-        Rules(|rule| is(rule, "board", &["delivery", "slowed", "delivery-bare", "slowed-bare"])),
+        "1,000 watchers: p99; writers slowed, by medians; by means",
+        "≤ 50 ms; ≤ 5 %; told",
+        Rules(|rule| {
+            let is_watched = ["delivery", "slowed"].into_iter().any(|it| rule.case.starts_with(it));
+            rule.experiment == "board" && is_watched
+        }),
     ),
     claim(
         SERVER,

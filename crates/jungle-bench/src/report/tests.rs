@@ -185,6 +185,29 @@ fn what_is_told_beside_a_bar_is_not_judged() {
     assert_eq!(bars + 1, outcomes.len());
 }
 
+/// What a bar is judged by may be kinder than what else was seen of the same.
+#[test]
+fn what_a_bar_leaves_out_stands_beside_it() {
+    for (experiment, case, threads, unit) in [
+        ("revisions", "open-cold", 1, "x"),
+        ("reclaim", "reader-wall", 1, "ms"),
+        ("reclaim", "writer-wall-beside", 1, "ms"),
+        ("board", "slowed-mean", 1000, "x"),
+    ] {
+        let row = serde_json::json!({
+            "experiment": experiment, "case": case, "system": "jungle", "threads": threads,
+            "unit": unit, "samples": [900.0],
+        });
+        let rows = serde_json::from_value(vec![row].into()).unwrap();
+        let raws = [Raw { experiment: experiment.to_owned(), rows, ..raw() }];
+        let name = format!("{experiment} {case}, ");
+        let outcomes = outcomes(&raws);
+        let told = outcomes.iter().find(|outcome| outcome.measured.contains(&name)).unwrap();
+        assert!(told.measured.contains("(one round) (no bar)"), "{told:?}");
+        assert_eq!(told.state, State::NotMeasured, "beside a bar, of which nothing is there");
+    }
+}
+
 #[test]
 fn what_is_missing_is_told_with_the_way_to_get_it() {
     let raws = raws();
