@@ -1,6 +1,8 @@
 //! What the plan has today and a raw file lacks without a word: it was not there yet when that was
 //! taken, or not asked for.
 
+use clap::ValueEnum;
+
 use crate::args;
 use crate::lab::Raw;
 use crate::plan::{self, Case, Threads};
@@ -23,7 +25,8 @@ fn of(raw: &Raw) -> Vec<String> {
     // Whoever names no systems asks all that there are.
     let is_choice = raw.command.contains(" --systems ");
     let systems = if is_choice { &mut unasked } else { &mut new };
-    systems.extend(unasked_systems(raw, &cases).into_iter().map(all_of));
+    systems.extend(unasked_of(raw, &cases, args::usual_systems()).into_iter().map(all_of));
+    unasked.extend(unasked_by_name(raw, &cases));
     unasked.extend(unasked_threads(raw, &cases));
     new.extend(lacking(raw, &cases));
     let line = |why: &str, what: &[String]| {
@@ -40,16 +43,26 @@ fn all_of(system: System) -> String {
     format!("all of {}", system.name())
 }
 
-/// Those that take part if nothing else is said, and were not asked.
-fn unasked_systems(raw: &Raw, cases: &[Case]) -> Vec<System> {
+/// Those of these systems that take part, and were not asked.
+fn unasked_of(raw: &Raw, cases: &[Case], mut systems: Vec<System>) -> Vec<System> {
     let takes_part = |system: System| {
         let rows = |case: &Case| case.rows(&raw.settings.threads, &[system]);
         cases.iter().flat_map(rows).any(|(_, whose)| whose == system)
     };
     let asked = asked(raw);
-    let mut systems = args::usual_systems();
     systems.retain(|system| !asked.contains(system) && takes_part(*system));
     systems
+}
+
+/// The same of those that nobody asks who names no systems.
+fn unasked_by_name(raw: &Raw, cases: &[Case]) -> Vec<String> {
+    let usual = args::usual_systems();
+    let others = System::value_variants().iter().filter(|system| !usual.contains(system));
+    let line = |system: System| {
+        let (name, peer) = (system.name(), system.peer());
+        format!("all of {name}: `cargo xtask peers {peer}`, then name it to `--systems`")
+    };
+    unasked_of(raw, cases, others.copied().collect()).into_iter().map(line).collect()
 }
 
 fn asked(raw: &Raw) -> Vec<System> {

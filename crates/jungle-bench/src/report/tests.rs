@@ -262,6 +262,22 @@ fn what_was_not_asked_for_is_told() {
     assert_eq!(unasked, told);
 }
 
+/// Ray is large, so whoever wants it names it.
+#[test]
+fn a_peer_that_nobody_has_named_is_told() {
+    let mut raw = Raw { experiment: "alice".to_owned(), rows: Vec::new(), ..raw() };
+    let is_told = |raw: &Raw| {
+        let raws = [raw.clone()];
+        let page = document(&raws, &[], &outcomes(&raws)).markdown();
+        let line = "- alice: not asked for when this was taken, on 2026-01-01 at revision – (all \
+            of ray: `cargo xtask peers ray`, then name it to `--systems`)\n";
+        page.contains(line)
+    };
+    assert!(is_told(&raw));
+    raw.settings.systems.push("ray".to_owned());
+    assert!(!is_told(&raw));
+}
+
 #[test]
 fn a_file_with_all_that_the_plan_has_lacks_nothing() {
     let mut raw = raw();
