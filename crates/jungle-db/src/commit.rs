@@ -169,7 +169,7 @@ pub(crate) fn rebase_and_publish(
                 attempt.rebase()?;
             }
             if shared.has_journal() {
-                attempt.note_changes()?;
+                attempt.note_unlogged()?;
             }
         }
         let (guards, _merged) = lock_to_publish(attempts)?;
@@ -184,7 +184,7 @@ pub(crate) fn rebase_and_publish(
             for attempt in attempts.iter_mut() {
                 attempt.rebase()?;
                 if shared.has_journal() {
-                    attempt.note_changes()?;
+                    attempt.note_unlogged()?;
                 }
             }
             return publish(shared, attempts, guards, meta, Moment::Now);
@@ -256,7 +256,7 @@ pub(crate) fn publish(
         Moment::Now => shared.now().max(newest.unwrap_or_default()),
         Moment::Again(record) | Moment::Followed(record) => record.time,
     };
-    let event = || Event::Edited(attempts.iter().filter_map(Attempt::record).collect());
+    let event = || Event::Edited(attempts.iter_mut().filter_map(Attempt::last_record).collect());
     let event = shared.has_journal().then(event);
     let revision = shared.write(moment, time, meta, event, |revision| {
         for (index, (attempt, state)) in attempts.iter_mut().zip(&mut guards).enumerate() {
@@ -634,6 +634,24 @@ impl<'h> Attempt<'h> {
         self.editor = Some(editor);
         self.changes = Some(changes);
         Ok(())
+    }
+
+    /// The same for [`publish`] only: what a log has need not be copied before.
+    fn note_unlogged(&mut self) -> Result<(), NotWritten> {
+        match self.log.changes() {
+            Some(_) => Ok(()),
+            None => self.note_changes(),
+        }
+    }
+
+    /// As [`record`](Attempt::record), of an attempt whose changes nobody asks for any more.
+    fn last_record(&mut self) -> Option<BranchEdit> {
+        if !self.writes {
+            return self.record();
+        }
+        let changes = self.changes.take().or_else(|| self.log.take().map(ChangeSet::from));
+        let changes = changes.unwrap_or_default();
+        self.record().map(|edit| BranchEdit { changes, ..edit })
     }
 
     pub(crate) fn record(&self) -> Option<BranchEdit> {

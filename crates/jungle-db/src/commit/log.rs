@@ -31,6 +31,14 @@ impl Log {
         }
     }
 
+    /// Takes them out, if these are all.
+    pub(crate) fn take(&mut self) -> Option<Vec<Change>> {
+        match std::mem::take(self) {
+            Log::Complete(changes) => Some(changes),
+            Log::Incomplete => None,
+        }
+    }
+
     pub(crate) fn push(&mut self, change: impl FnOnce() -> Change) {
         match self {
             Log::Complete(changes) if changes.len() < CHANGES_MAX => changes.push(change()),
