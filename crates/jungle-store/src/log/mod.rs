@@ -10,6 +10,7 @@
 //! the disk holds then is found out by opening it.
 
 pub(crate) mod frame;
+mod gather;
 pub(crate) mod mark;
 pub(crate) mod recover;
 pub(crate) mod segment;
@@ -17,10 +18,12 @@ pub(crate) mod writer;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use jungle_db::{CommitRecord, Durability, Revision};
 
 use self::frame::{FRAME_BYTES_MAX, FRAME_HEADER};
+use self::gather::Expected;
 use self::mark::Mark;
 pub(crate) use self::writer::LogPosition;
 use self::writer::{LogStats, Next, Writer};
@@ -44,6 +47,9 @@ pub(crate) struct Log {
     next: Next,
     /// How long it is.
     bytes: AtomicU64,
+    /// The newest revision that was taken in. It is told to the leader, who counts by it and takes
+    /// the lock before anything is done: so `Relaxed` will do.
+    newest: AtomicU64,
     /// `LOCK`, until the log is closed.
     lock: Mutex<Option<Box<dyn DiskFile>>>,
 }
@@ -63,6 +69,10 @@ struct State {
     position: LogPosition,
     /// How many wait for the write only, and how many for the sync.
     waiting: [u64; 2],
+    /// Who is likely to come before the next group is written.
+    expected: Expected,
+    /// Does a leader wait for them?
+    is_expecting: bool,
     stats: LogStats,
 }
 
@@ -123,6 +133,8 @@ impl Log {
             written: revision,
             durable: revision,
             waiting: [0; 2],
+            expected: Expected::default(),
+            is_expecting: false,
             stats: LogStats::default(),
         };
         Log {
@@ -131,6 +143,7 @@ impl Log {
             wake: Default::default(),
             next: Next::default(),
             bytes,
+            newest: AtomicU64::new(revision),
             lock: Mutex::new(Some(lock)),
         }
     }
@@ -176,6 +189,7 @@ impl Log {
             *scratch = Vec::new();
         }
         *appended = revision;
+        self.newest.store(revision, Ordering::Relaxed);
         Ok(())
     }
 
@@ -202,7 +216,8 @@ impl Log {
                 None => {
                     // In the group that gathers, or in the one under way, or before that.
                     let is_gathering = revision >= state.gathering.first;
-                    let number = state.gathering.number - usize::from(!is_gathering);
+                    let number =
+                        if is_gathering { state.gathering.number } else { state.under_way() };
                     state.waiting[for_sync] += 1;
                     let woken = self.wake[number % 2].wait(state);
                     state = woken.unwrap_or_else(PoisonError::into_inner);
@@ -212,6 +227,21 @@ impl Log {
         }
     }
 
+    /// Lets others run until those have come who are likely to.
+    fn let_come<'l>(&'l self, mut state: MutexGuard<'l, State>) -> MutexGuard<'l, State> {
+        let (first, expected) = (state.gathering.first, state.expected);
+        let come = |newest: u64| (newest + 1).saturating_sub(first);
+        if expected.are_there(come(state.appended)) {
+            return state;
+        }
+        state.is_expecting = true;
+        drop(state);
+        expected.wait(|| come(self.newest.load(Ordering::Relaxed)));
+        let mut state = self.lock();
+        state.is_expecting = false;
+        state
+    }
+
     /// Writes what has gathered, and syncs it if somebody waits for that.
     fn lead<'l>(
         &'l self,
@@ -219,6 +249,9 @@ impl Log {
         writer: Writer,
         for_sync: bool,
     ) -> MutexGuard<'l, State> {
+        if for_sync {
+            state = self.let_come(state);
+        }
         let last = state.appended;
         let (number, spare) = (state.gathering.number + 1, std::mem::take(&mut state.spare));
         let fresh = Group::new(number, last + 1, spare);
@@ -226,11 +259,15 @@ impl Log {
         let for_sync = for_sync || state.waiting[1] > 0;
         drop(state);
 
-        let mut turn = Turn { log: self, writer: Some(writer) };
+        let mut turn = Turn { log: self, writer: Some(writer), synced_in: None };
         let written = turn.write(&mut group, last, for_sync);
         let wanted = turn.writer.as_ref().and_then(Writer::next_wanted);
         let wanted = wanted.filter(|_| written.is_ok());
         let mut state = turn.end(written, last, for_sync);
+        if let Some(synced_in) = turn.synced_in {
+            let (answered, come) = (last + 1 - group.first, state.appended - last);
+            state.expected = Expected::new(answered, come, synced_in);
+        }
         if group.frame.capacity() <= SPARE_BYTES_MAX {
             state.spare = group.frame;
         }
@@ -288,7 +325,7 @@ impl Log {
         // somebody else has failed meanwhile, who filled the next segment: until it has ended the
         // folder is nobody else's.
         while state.writer.is_none() && !state.phase.is_without_writer() {
-            let waited = self.wake[(state.gathering.number - 1) % 2].wait(state);
+            let waited = self.wake[state.under_way() % 2].wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
         let was = std::mem::replace(&mut state.phase, Phase::Over(LogError::Closed));
@@ -310,6 +347,11 @@ impl Log {
 }
 
 impl State {
+    /// The number of the group that whoever has the writer ends next.
+    fn under_way(&self) -> usize {
+        self.gathering.number - usize::from(!self.is_expecting)
+    }
+
     fn check(&self) -> Result<(), LogError> {
         match &self.phase {
             Phase::Open | Phase::Closing => Ok(()),
@@ -330,6 +372,8 @@ impl Drop for Log {
 struct Turn<'l> {
     log: &'l Log,
     writer: Option<Writer>,
+    /// How long its sync took.
+    synced_in: Option<Duration>,
 }
 
 impl<'l> Turn<'l> {
@@ -342,7 +386,9 @@ impl<'l> Turn<'l> {
             }
         }
         if for_sync {
+            let begun = Instant::now();
             writer.sync()?;
+            self.synced_in = Some(begun.elapsed());
         }
         Ok(())
     }
