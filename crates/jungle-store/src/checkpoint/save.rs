@@ -240,6 +240,8 @@ impl Checkpoints {
         if last.stopped {
             return Err(CheckpointError::Stopped);
         }
+        // While nothing is held yet.
+        log.sync_ahead()?;
         // Taken before: the log goes on from here, or from some place behind.
         let position = log.position();
         let checkpoint = jungle.checkpoint();

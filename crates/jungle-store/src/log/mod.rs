@@ -27,14 +27,18 @@ use self::gather::Expected;
 use self::mark::Mark;
 pub(crate) use self::writer::LogPosition;
 use self::writer::{LogStats, Next, Writer};
-use crate::disk::{Disk, DiskFile};
-use crate::error::LogError;
+use crate::disk::{Disk, DiskFile, Mode};
+use crate::error::{LogError, doing};
 use crate::planted::{Bug, is_awake};
 use crate::record;
 use crate::wire::put_bytes;
 
 /// When so much has gathered in memory, it is written although nobody asked for it.
 const MEMORY_BYTES_MAX: usize = 4 << 20;
+
+/// When so much is written and not synced, it is synced ahead: then one sync more costs less than
+/// to keep all others waiting for it.
+const AHEAD_BYTES_MIN: u64 = 64 << 10;
 
 /// A buffer longer than this is not kept for the next group.
 const SPARE_BYTES_MAX: usize = 1 << 20;
@@ -50,6 +54,8 @@ pub(crate) struct Log {
     /// The newest revision that was taken in. It is told to the leader, who counts by it and takes
     /// the lock before anything is done: so `Relaxed` will do.
     newest: AtomicU64,
+    /// Held while somebody syncs ahead; how that failed.
+    ahead: Mutex<Option<LogError>>,
     /// `LOCK`, until the log is closed.
     lock: Mutex<Option<Box<dyn DiskFile>>>,
 }
@@ -67,6 +73,8 @@ struct State {
     durable: u64,
     /// Where the last turn ended.
     position: LogPosition,
+    /// How long the log was when it was synced last.
+    synced_bytes: u64,
     /// How many wait for the write only, and how many for the sync.
     waiting: [u64; 2],
     /// Who is likely to come before the next group is written.
@@ -125,6 +133,7 @@ impl Log {
         let state = State {
             phase,
             position,
+            synced_bytes: position.bytes,
             writer,
             gathering: Group::new(1, revision + 1, Vec::new()),
             spare: Vec::new(),
@@ -144,6 +153,7 @@ impl Log {
             next: Next::default(),
             bytes,
             newest: AtomicU64::new(revision),
+            ahead: Mutex::default(),
             lock: Mutex::new(Some(lock)),
         }
     }
@@ -205,6 +215,12 @@ impl Log {
         }
         let for_sync =
             usize::from(durability == Durability::Sync && !is_awake(Bug::AcknowledgedEarly));
+        let unsynced = state.position.bytes.saturating_sub(state.synced_bytes);
+        if for_sync == 1 && revision > state.durable && unsynced >= AHEAD_BYTES_MIN {
+            drop(state);
+            self.sync_ahead()?;
+            state = self.lock();
+        }
         loop {
             let reached = [state.written, state.durable][for_sync];
             if reached >= revision {
@@ -225,6 +241,38 @@ impl Log {
                 }
             }
         }
+    }
+
+    /// Makes most of what was written last, beside those who write: whoever leads keeps all others
+    /// waiting while he syncs, and has little left to sync then. It promises nothing, only
+    /// [`Log::wait`] does: nobody has noted in the log that it was synced.
+    pub(crate) fn sync_ahead(&self) -> Result<(), LogError> {
+        let state = self.lock();
+        if !matches!(state.phase, Phase::Open) || state.durable >= state.written {
+            return Ok(());
+        }
+        // What came before this segment was synced when it was begun.
+        let LogPosition { segment, bytes, .. } = state.position;
+        let file_name = segment::name(segment);
+        drop(state);
+        let Ok(file) = self.disk.open(&file_name, Mode::Write) else {
+            return Ok(());
+        };
+        let mut failed = self.lock_ahead();
+        let synced = file.sync_data().map_err(doing("sync", &file_name)).map_err(LogError::from);
+        let mut state = self.lock();
+        match &synced {
+            Ok(()) => state.synced_bytes = state.synced_bytes.max(bytes),
+            Err(error) => {
+                *failed = Some(error.clone());
+                self.fail(&mut state, error.clone());
+            }
+        }
+        synced
+    }
+
+    fn lock_ahead(&self) -> MutexGuard<'_, Option<LogError>> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets others run until those have come who are likely to.
@@ -386,8 +434,14 @@ impl<'l> Turn<'l> {
             }
         }
         if for_sync {
+            // A failed sync may be told to one of two only, and has lost what both would sync.
+            let ahead = self.log.lock_ahead();
+            if let Some(error) = &*ahead {
+                return Err(error.clone());
+            }
             let begun = Instant::now();
             writer.sync()?;
+            drop(ahead);
             self.synced_in = Some(begun.elapsed());
         }
         Ok(())
@@ -414,6 +468,9 @@ impl<'l> Turn<'l> {
         if let Some(writer) = &state.writer {
             (state.stats, state.position) = (writer.stats, writer.position());
             self.log.bytes.store(state.position.bytes, Ordering::Relaxed);
+            if for_sync {
+                state.synced_bytes = state.position.bytes;
+            }
         }
         state
     }
@@ -427,5 +484,44 @@ impl Drop for Turn<'_> {
             state.phase = Phase::Over(LogError::Broken);
             self.log.fail(&mut state, LogError::Broken);
         }
+    }
+}
+
+#[cfg(all(test, feature = "sim"))]
+mod tests {
+    use super::*;
+    use crate::disk::sim::{CallKind, Fate, Keep, SimDisk};
+    use crate::{OpenOptions, Store};
+
+    fn open(disk: &SimDisk) -> Store {
+        let options = OpenOptions::new().checkpoint_every(u64::MAX);
+        let opened = options.durability(Durability::Buffered).open_on(Arc::new(disk.clone()));
+        opened.expect("a simulated disk that was not damaged")
+    }
+
+    #[test]
+    fn what_was_synced_ahead_lasts() {
+        let disk = SimDisk::new();
+        let store = open(&disk);
+        store.create_tree("t").unwrap();
+        assert!(open(&disk.world().crash(Keep::Nothing, &mut |_| 0)).list_trees().is_empty());
+        store.log().sync_ahead().unwrap();
+        assert_eq!(open(&disk.world().crash(Keep::Nothing, &mut |_| 0)).list_trees().len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_taken_after_a_failed_sync_ahead() {
+        const EIO: i32 = 5;
+        let disk = SimDisk::new();
+        let store = open(&disk);
+        let tree = store.create_tree("t").unwrap();
+        disk.watch(|call, _| match call.kind {
+            CallKind::Sync if call.name.starts_with("log/") => Fate::Fail(EIO),
+            _ => Fate::Go,
+        });
+        assert!(matches!(store.log().sync_ahead(), Err(LogError::Io(_))));
+        disk.unwatch();
+        assert!(tree.update(|tx| tx.append(&[])).is_err());
+        assert!(matches!(store.close(), Err(LogError::Io(_))));
     }
 }
