@@ -124,11 +124,13 @@ impl Injection<'_> {
     }
 
     /// What is filled ahead, and finds no room, is filled anew with the next commit. So it is with
-    /// the log's file only; a checkpoint for which there is no room is told.
+    /// the log's file only; a checkpoint for which there is no room is told. A segment that cannot
+    /// be opened once more, to be synced ahead, is synced later.
     fn is_ahead(&self) -> bool {
         let fills = matches!(self.kind, CallKind::Open | CallKind::Write | CallKind::Sync);
         let has_no_room = matches!(self.fate, Fate::Fail(ENOSPC) | Fate::PartThenFail(_, ENOSPC));
-        fills && has_no_room && self.name == "log/next"
+        let is_filled = fills && has_no_room && self.name == "log/next";
+        is_filled || self.kind == CallKind::Open && self.name.ends_with(".log")
     }
 
     fn describe(&self, when: &str) -> String {
