@@ -247,18 +247,19 @@ impl Log {
     /// waiting while he syncs, and has little left to sync then. It promises nothing, only
     /// [`Log::wait`] does: nobody has noted in the log that it was synced.
     pub(crate) fn sync_ahead(&self) -> Result<(), LogError> {
+        // What came before this segment was synced when it was begun.
+        let LogPosition { segment, bytes, .. } = self.position();
+        let mut failed = self.lock_ahead()?;
         let state = self.lock();
-        if !matches!(state.phase, Phase::Open) || state.durable >= state.written {
+        // Who has waited for somebody else to sync ahead finds it done.
+        if !matches!(state.phase, Phase::Open) || state.synced_bytes >= bytes {
             return Ok(());
         }
-        // What came before this segment was synced when it was begun.
-        let LogPosition { segment, bytes, .. } = state.position;
-        let file_name = segment::name(segment);
         drop(state);
+        let file_name = segment::name(segment);
         let Ok(file) = self.disk.open(&file_name, Mode::Write) else {
             return Ok(());
         };
-        let mut failed = self.lock_ahead();
         let synced = file.sync_data().map_err(doing("sync", &file_name)).map_err(LogError::from);
         let mut state = self.lock();
         match &synced {
@@ -271,8 +272,14 @@ impl Log {
         synced
     }
 
-    fn lock_ahead(&self) -> MutexGuard<'_, Option<LogError>> {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Nobody syncs ahead while this is held, and nobody has failed to: a failed sync may be told
+    /// to one of two only, and has lost what both would sync.
+    fn lock_ahead(&self) -> Result<MutexGuard<'_, Option<LogError>>, LogError> {
+        let failed = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = &*failed {
+            return Err(error.clone());
+        }
+        Ok(failed)
     }
 
     /// Lets others run until those have come who are likely to.
@@ -428,17 +435,17 @@ impl<'l> Turn<'l> {
     fn write(&mut self, group: &mut Group, last: u64, for_sync: bool) -> Result<(), LogError> {
         let writer = self.writer.as_mut().expect("there until the turn ends");
         if !group.is_empty() {
+            // The segment is synced before the next one is begun.
+            let is_last = writer.is_full_before(&group.frame);
+            let ahead = is_last.then(|| self.log.lock_ahead()).transpose()?;
             writer.write(&mut group.frame, (group.first, last), &self.log.next)?;
+            drop(ahead);
             if for_sync {
                 self.log.note_written(group.number, last);
             }
         }
         if for_sync {
-            // A failed sync may be told to one of two only, and has lost what both would sync.
-            let ahead = self.log.lock_ahead();
-            if let Some(error) = &*ahead {
-                return Err(error.clone());
-            }
+            let ahead = self.log.lock_ahead()?;
             let begun = Instant::now();
             writer.sync()?;
             drop(ahead);
@@ -507,6 +514,30 @@ mod tests {
         assert!(open(&disk.world().crash(Keep::Nothing, &mut |_| 0)).list_trees().is_empty());
         store.log().sync_ahead().unwrap();
         assert_eq!(open(&disk.world().crash(Keep::Nothing, &mut |_| 0)).list_trees().len(), 1);
+    }
+
+    #[test]
+    fn what_is_synced_ahead_is_not_synced_so_again() {
+        let disk = SimDisk::new();
+        let store = open(&disk);
+        store.create_tree("t").unwrap();
+        let calls = || disk.record(|| store.log().sync_ahead().unwrap()).1;
+        assert!(!calls().is_empty());
+        assert_eq!(calls(), []);
+    }
+
+    #[test]
+    fn no_segment_is_begun_behind_one_that_could_not_be_synced_ahead() {
+        let disk = SimDisk::new();
+        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
+        let options = options.durability(Durability::Buffered);
+        let store = options.open_on(Arc::new(disk.clone())).unwrap();
+        let tree = store.create_tree("t").unwrap();
+        // Whoever failed has not told the others yet.
+        let lost = doing("sync", "log")(std::io::Error::other("the disk is gone"));
+        *store.log().ahead.lock().unwrap() = Some(lost.into());
+        assert!((0..100).any(|_| tree.update(|tx| tx.append(&[])).is_err()));
+        assert_eq!(disk.files().keys().filter(|name| name.ends_with(".log")).count(), 1);
     }
 
     #[test]

@@ -112,6 +112,12 @@ impl Writer {
         self.at
     }
 
+    /// Does this group go into a new segment?
+    pub(crate) fn is_full_before(&self, frame: &[u8]) -> bool {
+        let offset = self.at.offset;
+        offset + frame.len() as u64 > self.bytes && offset > SEGMENT_HEADER as u64
+    }
+
     /// Writes a group: records with room for a header in front.
     pub(crate) fn write(
         &mut self,
@@ -119,8 +125,7 @@ impl Writer {
         (first, last): (u64, u64),
         next: &Next,
     ) -> Result<(), IoError> {
-        let offset = self.at.offset;
-        if offset + frame.len() as u64 > self.bytes && offset > SEGMENT_HEADER as u64 {
+        if self.is_full_before(frame) {
             self.roll(first, next)?;
         }
         self.put(frame, first)?;
