@@ -306,6 +306,12 @@ impl Log {
     ) -> MutexGuard<'l, State> {
         if for_sync {
             state = self.let_come(state);
+            if state.check().is_err() {
+                // Somebody else has failed meanwhile, behind whom nothing is written.
+                state.writer = Some(writer);
+                self.wake.iter().for_each(Condvar::notify_all);
+                return state;
+            }
         }
         let last = state.appended;
         let (number, spare) = (state.gathering.number + 1, std::mem::take(&mut state.spare));
@@ -554,5 +560,19 @@ mod tests {
         disk.unwatch();
         assert!(tree.update(|tx| tx.append(&[])).is_err());
         assert!(matches!(store.close(), Err(LogError::Io(_))));
+    }
+
+    #[test]
+    fn who_has_waited_for_others_writes_nothing_behind_one_who_failed() {
+        let disk = SimDisk::new();
+        let store = open(&disk);
+        store.create_tree("t").unwrap();
+        let log = store.log();
+        let mut state = log.lock();
+        let writer = state.writer.take().unwrap();
+        log.fail(&mut state, LogError::Broken);
+        let (state, calls) = disk.record(|| log.lead(state, writer, true));
+        assert_eq!(calls, []);
+        assert!(state.writer.is_some());
     }
 }
