@@ -531,6 +531,32 @@ visit('a value for a conflict that is being written is not passed over', garden(
   assert.equal(attributes.name.value, 'Garlic and chives')
 })
 
+const namesSpade = (value) => [{ op: 'put', path: '/tools/0', attribute: 'name', value }]
+visit('what is being written for a conflict goes where all is given to one side, and only there', async () => {
+  await plant(api, 'given')
+  await api.commit('given', 'bo', 'a name', namesSpade('a spade of bo'))
+  await api.commit('given', 'dana', 'another name', namesSpade('a spade of dana'), 'winter')
+  return '?tree=given&view=merge&merge=winter'
+}, async (page) => {
+  await page.locator('.live', { hasText: 'live' }).waitFor()
+  const all = page.getByRole('button', { name: 'All as in winter' })
+  const conflict = page.getByRole('group').filter({ hasText: '/tools/0' })
+  const field = conflict.getByRole('textbox')
+  await all.click()
+  await conflict.getByLabel('another').check()
+  await page.getByText('1 conflict is not settled').waitFor()
+  // For the second time: no other side prevails than before.
+  await all.click()
+  await field.waitFor({ state: 'detached' })
+  assert.ok(await conflict.getByLabel('winter').isChecked())
+  await conflict.getByLabel('another').check()
+  await field.fill('a spade of ana')
+  // Now there is a preview of something else, for which no side prevails.
+  await api.commit('given', 'bo', 'a third name', namesSpade('a rake of bo'))
+  await page.getByText('2 conflicts are not settled').waitFor()
+  assert.equal(await field.inputValue(), 'a spade of ana')
+})
+
 visit('a branch is deleted once that was asked', garden('twigs', '&view=branches'), async (page) => {
   const remove = page.getByRole('button', { name: 'delete branch winter' })
   const dialog = page.getByRole('dialog')

@@ -136,7 +136,7 @@ function Conflicts({ app, preview, choices, prevails, onChoose, onAll }: Conflic
       )}
       {many > conflicts.length && <p class="quiet">The first {count(conflicts.length)} are shown. The others can be settled as in one of the two.</p>}
       {conflicts.map((conflict) => (
-        <ConflictCard key={`${prevails}\n${placeOf(conflict)}`} app={app} preview={preview} conflict={conflict} choice={choice(conflict)} onChoose={(choice) => onChoose(conflict, choice)} />
+        <ConflictCard key={placeOf(conflict)} app={app} preview={preview} conflict={conflict} choice={choice(conflict)} onChoose={(choice) => onChoose(conflict, choice)} />
       ))}
     </>
   )
@@ -153,16 +153,16 @@ interface CardProps {
 function ConflictCard({ app, preview, conflict, choice, onChoose }: CardProps) {
   const { from, into } = preview
   const { path, attribute, base, ours, theirs } = conflict
-  const [isOwn, own] = useState(false)
   const made = choice === 'writing' ? undefined : choice
   const isKept = made !== undefined && 'value' in made
+  const isOwn = choice === 'writing' || isKept
   // What another value begins with, and where all of it is: a preview shows its beginning only.
   const [put, branch, at] = ours.value ? [ours, from, preview.ours] : [theirs, into, preview.theirs]
   const version = { tree: app.session!.tree, branch, at: `${at}` }
   const name = placeOf(conflict)
   const side = (take: Side, branch: string, change: Change) => (
     <label class="side">
-      <input type="radio" name={name} checked={!isOwn && made !== undefined && 'take' in made && made.take === take} onChange={() => { own(false); onChoose({ take }) }} />
+      <input type="radio" name={name} checked={made !== undefined && 'take' in made && made.take === take} onChange={() => onChoose({ take })} />
       <span class="whose">{branch}</span>
       <Did change={change} />
     </label>
@@ -175,7 +175,7 @@ function ConflictCard({ app, preview, conflict, choice, onChoose }: CardProps) {
       {side('theirs', into, theirs)}
       {attribute !== undefined && (
         <label class="side">
-          <input type="radio" name={name} checked={isOwn} onChange={() => { own(true); onChoose('writing') }} />
+          <input type="radio" name={name} checked={isOwn} onChange={() => onChoose('writing')} />
           <span class="whose">another</span>
           {isOwn && (
             <WholeEditor
