@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::header::{ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use jungle::{Clock, Revision, SystemClock};
+use jungle::{BranchId, Clock, Revision, SystemClock};
 use jungle_cluster::{Cluster, LocalId, LogId};
 use serde::Serialize;
 
@@ -65,6 +65,19 @@ impl fmt::Display for Edition {
     }
 }
 
+/// A version of a branch, as an `ETag` names it. A commit of several trees gives all of them the
+/// same revision, and each may get the name of another one later.
+#[derive(Clone, Copy)]
+pub(crate) struct Of<E>(pub(crate) BranchId, pub(crate) E);
+
+/// `12.t3`: no hash has that letter.
+impl<E: fmt::Display> fmt::Display for Of<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Of(BranchId(branch), edition) = self;
+        write!(f, "{edition}.t{branch:x}")
+    }
+}
+
 impl Mark {
     pub(crate) fn new(cluster: Option<&Cluster>) -> Mark {
         let log = cluster.map_or(0, |cluster| {
@@ -90,7 +103,7 @@ impl Mark {
         }
     }
 
-    /// `"12.1f3a"`, or `"12-37.1f3a"`
+    /// `"12.t3.1f3a"`, or `"12-37.t3.1f3a"`; of what is no version of a branch, without `t3`.
     pub(crate) fn tag(&self, edition: impl fmt::Display) -> HeaderValue {
         quoted(format_args!("{edition}.{:x}", self.number()))
     }
@@ -117,9 +130,14 @@ impl Mark {
 
     /// An answer that follows from more than the revision of which its `ETag` is an `If-Match`, or
     /// that nothing is new: a hash of it is in the tag, too.
-    pub(crate) fn told(&self, headers: &HeaderMap, revision: Revision, text: String) -> Response {
+    pub(crate) fn told(
+        &self,
+        headers: &HeaderMap,
+        Of(branch, revision): Of<Revision>,
+        text: String,
+    ) -> Response {
         let hash = blake3::hash(text.as_bytes()).to_hex();
-        let edition = format!("{revision}.{}", &hash[..16]);
+        let edition = Of(branch, format!("{revision}.{}", &hash[..16]));
         let unchanged = self.unchanged(headers, &edition);
         unchanged.unwrap_or_else(|| self.show(&edition, written(text)))
     }
@@ -158,6 +176,8 @@ fn quoted(name: impl fmt::Display) -> HeaderValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) revision: Revision,
+    /// Of which branch, if the client says so.
+    branch: Option<BranchId>,
     /// Another run of the server, or another cluster, has shown it: it may be another commit.
     is_of_other: bool,
 }
@@ -190,16 +210,25 @@ pub(crate) fn expected_tag(mark: &Mark, tag: &str) -> Result<Option<Expected>, P
     let text = text.filter(|text| !text.contains('"')).ok_or_else(no_tag)?;
     let number = text.split('.').next().unwrap_or_default();
     let revision = Revision::new(number.parse().map_err(|_| no_tag())?);
+    let branch = text.split('.').find_map(|part| part.strip_prefix('t'));
+    let branch = branch.map(|branch| u64::from_str_radix(branch, 16).map(BranchId));
+    let branch = branch.transpose().map_err(|_| no_tag())?;
     // Who names a number alone means whatever has it.
     let is_of_other = text.rsplit_once('.').is_some_and(|(_, said)| mark.is_other(said));
-    Ok(Some(Expected { revision, is_of_other }))
+    Ok(Some(Expected { revision, branch, is_of_other }))
 }
 
-/// Refuses to go on if there is a newer revision than the client expects, or one that it may not
-/// have seen.
-pub(crate) fn check(expected: Option<Expected>, newest: Revision) -> Result<(), Problem> {
+/// Refuses to go on if the branch has a newer revision than the client expects, or one that it may
+/// not have seen.
+pub(crate) fn check(
+    expected: Option<Expected>,
+    Of(branch, newest): Of<Revision>,
+) -> Result<(), Problem> {
     match expected {
         Some(Expected { revision, .. }) if revision != newest => Err(changed(newest)),
+        Some(Expected { branch: Some(seen), .. }) if seen != branch => {
+            Err(unexpected(newest, "the ETag is that of another tree or branch"))
+        }
         Some(Expected { is_of_other: true, .. }) => {
             let detail = "the server was started since, or its cluster anew, and the revision \
                           may be another one";
@@ -263,11 +292,16 @@ mod tests {
         for own in ["\"12\"", "\"12.1f3a\"", "W/\"12.1f3a\"", "\"12.00ff.1f3a\""] {
             assert_eq!(of(own), seen(false), "{own}");
         }
+        for own in ["\"12.t3c.1f3a\"", "\"12.00ff.t3c.1f3a\""] {
+            let branch = Some(BranchId(0x3c));
+            let expected = seen(false).map(|it| it.map(|it| Expected { branch, ..it }));
+            assert_eq!(of(own), expected, "{own}");
+        }
         for other in ["\"12.1f3b\"", "\"12.1f3a.1f3b\"", "\"12.\"", "\"12.5c0700001f3a\""] {
             assert_eq!(of(other), seen(true), "{other}");
         }
         assert_eq!(of("*"), Some(None));
-        for wrong in ["12", "\"\"", "\"x\"", "\"1\", \"2\"", "\"-1\""] {
+        for wrong in ["12", "\"\"", "\"x\"", "\"1\", \"2\"", "\"-1\"", "\"12.tx.1f3a\""] {
             assert_eq!(of(wrong), None, "{wrong}");
         }
         assert_eq!(expected_tag(&mark, "W/\"12.1f3a\"").ok(), seen(false));
@@ -291,6 +325,6 @@ mod tests {
     }
 
     fn seen(is_of_other: bool) -> Option<Option<Expected>> {
-        Some(Some(Expected { revision: Revision::new(12), is_of_other }))
+        Some(Some(Expected { revision: Revision::new(12), branch: None, is_of_other }))
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use super::value::Attributes;
 use super::{Named, written};
 use crate::access::Visitor;
+use crate::etag::Of;
 use crate::limits::PAGE_BYTES;
 use crate::problem::Problem;
 use crate::query::Query;
@@ -156,8 +157,9 @@ pub(crate) async fn list(
     let (range, path) = (Range::of(&query)?, query.path()?);
     let found = app.version(&name, &query, &path).await?;
     let revision = found.snapshot.revision();
+    let version = Of(found.tree.branch_id(), revision);
     found.snapshot.root().at(&path)?;
-    if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
+    if let Some(unchanged) = app.mark.unchanged(&headers, version) {
         return Ok(unchanged);
     }
     let is_long = range.offset >= LONG_OFFSET;
@@ -173,5 +175,5 @@ pub(crate) async fn list(
         )
     };
     let body = if is_long { app.in_line(body).await? } else { body()? };
-    Ok(app.mark.show(revision, written(body)))
+    Ok(app.mark.show(version, written(body)))
 }

@@ -16,7 +16,7 @@ use super::repeat::{Asked, Keyed, once};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag::{Expected, changed, check};
+use crate::etag::{Expected, Of, changed, check};
 use crate::limits::EDITS_MAX;
 use crate::once::Answer;
 use crate::problem::Problem;
@@ -129,6 +129,7 @@ pub(crate) async fn commit(
     let query = Query::of(request.uri(), &["branch"])?;
     let tree = app.branch(&name, &query, Need::part(Role::Write))?;
     let Asked { body, expected, keyed } = Asked::by(request, &app).await?;
+    let branch = tree.branch_id();
     let answer = match keyed {
         None if body.len() <= SHORT_BYTES_MAX && !(expected.is_some() && app.cluster.is_some()) => {
             short(&app, &tree, &body, expected).await?
@@ -136,7 +137,7 @@ pub(crate) async fn commit(
         // In a cluster, one with a condition waits for its place in the log.
         keyed => app.write(move |app| parse_and_do(app, &tree, &body, expected, keyed)).await?,
     };
-    Ok(app.mark.show(answer.revision, written(answer.body)))
+    Ok(app.mark.show(Of(branch, answer.revision), written(answer.body)))
 }
 
 /// What a commit came to.
@@ -265,7 +266,7 @@ fn compare_and_set(
     expected: Option<Expected>,
 ) -> Result<Answer, Problem> {
     let mut tx = tree.begin(options);
-    check(expected, tx.began_at())?;
+    check(expected, Of(tree.branch_id(), tx.began_at()))?;
     // From now on a change anywhere is a change to what was read.
     let _ = tx.root();
     let created = edits.apply(&mut tx)?;

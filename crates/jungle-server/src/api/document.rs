@@ -21,7 +21,7 @@ use super::{Named, written};
 use crate::access::{Need, Visitor, Whose, share};
 use crate::app::{aside, aside_with};
 use crate::body::{Incoming, Outgoing};
-use crate::etag::{Expected, changed, check, expected};
+use crate::etag::{Expected, Of, changed, check, expected};
 use crate::limits::Limits;
 use crate::once::Answer;
 use crate::places::Place;
@@ -48,9 +48,10 @@ pub(crate) async fn export(
     }
     let found = app.version(&name, &query, &path).await?;
     let revision = found.snapshot.revision();
+    let version = Of(found.tree.branch_id(), revision);
     found.snapshot.root().at(&path)?;
     // Tags come and go without a revision.
-    if !is_history && let Some(unchanged) = app.mark.unchanged(&headers, revision) {
+    if !is_history && let Some(unchanged) = app.mark.unchanged(&headers, version) {
         return Ok(unchanged);
     }
     let body = match asked.form {
@@ -64,7 +65,7 @@ pub(crate) async fn export(
         }
         Form::Other(form) => fitting(&app, form, found, path).await?,
     };
-    Ok(app.mark.show(revision, asked.answer(body)))
+    Ok(app.mark.show(version, asked.answer(body)))
 }
 
 /// What is there in a form, which is known to have a place for it before the head is sent: it could
@@ -153,10 +154,11 @@ pub(crate) async fn import(
         // By the name that the tree has by then: there may be other rules for that.
         move || visitor.asked_again(&head.headers)?.check(&tree.name(), Need::write(&path))
     };
+    let branch = tree.branch_id();
     let import = Import { tree, path, form, expected, keyed, commit };
     let visitor = app.clone();
     let answer = aside_with(place, move || import.read(&visitor, (body, &options), may)).await?;
-    Ok(app.mark.show(answer.revision, written(answer.body)))
+    Ok(app.mark.show(Of(branch, answer.revision), written(answer.body)))
 }
 
 /// How a document is read here.
@@ -204,7 +206,7 @@ impl Import {
         let Import { tree, path, form, expected, keyed, commit } = self;
         let mut tx = tree.begin(commit.clone());
         if keyed.is_none() {
-            check(expected, tx.began_at())?;
+            check(expected, Of(tree.branch_id(), tx.began_at()))?;
         }
         let mut body = Heard { body, keyed, bytes: 0, failed: None };
         let json = as_json(form, BufReader::with_capacity(64 << 10, &mut body), options);
@@ -227,7 +229,7 @@ impl Import {
         may()?;
         once(app, &[&tree], body.keyed, commit, |options| {
             let summary = summary?;
-            check(expected, tx.began_at())?;
+            check(expected, Of(tree.branch_id(), tx.began_at()))?;
             if let Some(request) = options.meta.request() {
                 tx.asked_by(request);
             }

@@ -21,7 +21,7 @@ use super::value::New;
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag::{Expected, changed, check};
+use crate::etag::{Expected, Of, changed, check};
 use crate::line::Turns;
 use crate::once::Answer;
 use crate::problem::{Kind, Problem};
@@ -76,13 +76,14 @@ pub(crate) async fn preview(
     }
     let counters = query.text("counters")?.map_or_else(|| Ok(Vec::new()), listed)?;
     let options = counting(&counters, app.steps_max());
+    let branch = into.branch_id();
     let (revision, answer) = app
         .in_line(move || {
             let merge = into.merge(&from, &options)?;
             Ok((merge.theirs().revision(), previewed(&merge, &from, into.branch_name())))
         })
         .await?;
-    Ok(app.mark.told(&headers, revision, answer.to_string()))
+    Ok(app.mark.told(&headers, Of(branch, revision), answer.to_string()))
 }
 
 /// The attributes that a query names.
@@ -133,7 +134,7 @@ pub(crate) async fn merge(
         into = into.on_branch(branch)?;
     }
     let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
-    let visitor = app.clone();
+    let (visitor, branch) = (app.clone(), into.branch_id());
     let merging = merging(&wanted, app.steps_max());
     let answer = app.in_line_to_commit(move |turns| {
         once(&visitor, &[&into], keyed, CommitOptions::from(&meta), |options| {
@@ -141,7 +142,7 @@ pub(crate) async fn merge(
         })
     });
     let answer = answer.await?;
-    Ok(app.mark.show(answer.revision, written(answer.body)))
+    Ok(app.mark.show(Of(branch, answer.revision), written(answer.body)))
 }
 
 /// How conflicts are resolved that are not settled one by one.
@@ -208,7 +209,7 @@ fn prepare(
 ) -> Result<Merge, Problem> {
     // Both branches are looked at once: a conflict that nobody was told of is never settled.
     let merge = into.merge(&wanted.from, merging)?;
-    check(expected, merge.theirs().revision())?;
+    check(expected, Of(into.branch_id(), merge.theirs().revision()))?;
     let ours = merge.ours().clone();
     check_from(wanted, ours.revision())?;
     let settled = settled(merge.conflicts(), wanted)?;

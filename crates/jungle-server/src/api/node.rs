@@ -15,6 +15,7 @@ use super::value::Attributes;
 use super::{Named, json, written};
 use crate::access::Visitor;
 use crate::body::PIECE_BYTES;
+use crate::etag::Of;
 use crate::limits::PAGE_BYTES;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -46,8 +47,9 @@ pub(crate) async fn show(
     let path = query.path()?;
     let found = app.version(&name, &query, &path).await?;
     let revision = found.snapshot.revision();
+    let version = Of(found.tree.branch_id(), revision);
     let node = found.snapshot.root().at(&path)?;
-    if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
+    if let Some(unchanged) = app.mark.unchanged(&headers, version) {
         return Ok(unchanged);
     }
     let attributes = Attributes::long(node, query.text("attributes_after")?);
@@ -63,7 +65,7 @@ pub(crate) async fn show(
         subtree_count: node.subtree_count(),
         next_position: node.next_position(),
     });
-    Ok(app.mark.show(revision, answer))
+    Ok(app.mark.show(version, answer))
 }
 
 pub(crate) async fn value(
@@ -81,21 +83,21 @@ pub(crate) async fn value(
     let value = node.attribute(attribute).ok_or_else(|| {
         Problem::new(Kind::NoSuchAttribute, format_args!("no attribute {attribute:?} is there"))
     })?;
-    let revision = found.snapshot.revision();
-    if let Some(unchanged) = app.mark.unchanged(&headers, revision) {
+    let version = Of(found.tree.branch_id(), found.snapshot.revision());
+    if let Some(unchanged) = app.mark.unchanged(&headers, version) {
         return Ok(unchanged);
     }
     let Some((media, bytes)) = raw(value) else {
         let mut text = String::new();
         jungle::json::write_value(value, &mut text);
-        return Ok(app.mark.show(revision, written(text)));
+        return Ok(app.mark.show(version, written(text)));
     };
     let body = match bytes.len() {
         ..=PAGE_BYTES => Body::from(bytes.to_vec()),
         _ => long(&app, found.snapshot.clone(), path, attribute.to_owned())?,
     };
     let head = [(CONTENT_TYPE, media), (CONTENT_DISPOSITION, "attachment")];
-    Ok(app.mark.show(revision, (head, body)))
+    Ok(app.mark.show(version, (head, body)))
 }
 
 /// Text as text, bytes as bytes to be saved, anything else as JSON. What an outsider put there must

@@ -13,7 +13,7 @@ use super::repeat::{Asked, once};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag::{Expected, check};
+use crate::etag::{Expected, Of, check};
 use crate::once::Answer;
 use crate::problem::Problem;
 use crate::query::{self, Query};
@@ -113,7 +113,7 @@ pub(crate) async fn revert(
     let meta = wanted.meta(&app)?;
     // What was done before needs no version that may be gone by now.
     let work = wanted.work(&app, &tree).await;
-    let visitor = app.clone();
+    let (visitor, branch) = (app.clone(), tree.branch_id());
     let answer = app.in_line_to_commit(move |turns| {
         let tree = tree.tell_comparing(turns.clone());
         once(&visitor, &[&tree], keyed, CommitOptions::from(&meta), |options| {
@@ -121,7 +121,7 @@ pub(crate) async fn revert(
         })
     });
     let answer = answer.await?;
-    Ok(app.mark.show(answer.revision, written(answer.body)))
+    Ok(app.mark.show(Of(branch, answer.revision), written(answer.body)))
 }
 
 fn do_it(
@@ -131,7 +131,7 @@ fn do_it(
     meta: &CommitMeta,
 ) -> Result<Answer, Problem> {
     let before = tree.snapshot();
-    check(expected, before.revision())?;
+    check(expected, Of(tree.branch_id(), before.revision()))?;
     let committed: Committed<()> = match (work, expected) {
         (Work::Undo(revision), None) => tree.revert(*revision, meta)?,
         (Work::Undo(revision), Some(_)) => tree.compare_and_revert(&before, *revision, meta)?,

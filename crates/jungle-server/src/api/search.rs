@@ -10,6 +10,7 @@ use super::children::Page;
 use super::value::New;
 use super::{Named, written};
 use crate::access::{View, Visitor};
+use crate::etag::Of;
 use crate::problem::Problem;
 use crate::query::{self, Query};
 
@@ -85,8 +86,8 @@ pub(crate) async fn search(
     let version = app.version(&name, &query, &path).await?;
     version.snapshot.root().at(&path)?;
     let view = app.view(&name);
-    let edition = edition(&version, &view);
-    if let Some(unchanged) = app.mark.unchanged(&headers, &edition) {
+    let (branch, edition) = (version.tree.branch_id(), edition(&version, &view));
+    if let Some(unchanged) = app.mark.unchanged(&headers, Of(branch, &edition)) {
         return Ok(unchanged);
     }
     let find = move || {
@@ -102,7 +103,7 @@ pub(crate) async fn search(
         // An index came or went meanwhile: which of them the answer is of is not known.
         return Ok(written(found));
     }
-    Ok(app.mark.show(edition, written(found)))
+    Ok(app.mark.show(Of(branch, edition), written(found)))
 }
 
 /// What the answer follows from: a revision, and the indexes, which change how many nodes are

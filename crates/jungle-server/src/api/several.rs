@@ -16,7 +16,7 @@ use super::repeat::{Asked, Keyed, once};
 use super::written;
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag::{Expected, check, expected_tag};
+use crate::etag::{Expected, Of, check, expected_tag};
 use crate::limits::TREES_MAX;
 use crate::once::Answer;
 use crate::problem::Problem;
@@ -76,6 +76,7 @@ pub(crate) async fn commit(app: Visitor, request: Request<Body>) -> Result<Respo
     app.check_writes()?;
     let Asked { body, keyed, .. } = Asked::by(request, &app).await?;
     let answer = app.write(move |app| parse_and_do(app, &body, keyed)).await?;
+    // All that it changes have this one.
     Ok(app.mark.show(answer.revision, written(answer.body)))
 }
 
@@ -167,7 +168,7 @@ impl Opened<'_> {
         bytes: &mut usize,
     ) -> Result<Made, Problem> {
         let before = tx.revision_of(&self.tree);
-        check(self.expected, before)?;
+        check(self.expected, Of(self.tree.branch_id(), before))?;
         let draft = tx.on(&self.tree);
         if self.expected.is_some() {
             // From now on a change anywhere is a change to what was read: then it is tried again,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Named, json};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
-use crate::etag;
+use crate::etag::{self, Of};
 use crate::problem::Problem;
 use crate::query::{self, Query};
 
@@ -73,7 +73,7 @@ pub(crate) async fn create(app: Visitor, request: Request<Body>) -> Result<Respo
     let location = utf8_percent_encode(&tree.name(), NON_ALPHANUMERIC).to_string();
     let location = HeaderValue::try_from(format!("/api/v1/trees/{location}")).expect("ASCII");
     let answer = (StatusCode::CREATED, [(LOCATION, location)], json(&shown(&tree, &snapshot)));
-    Ok(app.mark.show(snapshot.revision(), answer))
+    Ok(app.mark.show(Of(tree.branch_id(), snapshot.revision()), answer))
 }
 
 pub(crate) async fn show(
@@ -85,10 +85,11 @@ pub(crate) async fn show(
     Query::of(&uri, &[])?;
     let tree = app.tree(&name, Need::part(Role::Read))?;
     let snapshot = tree.snapshot();
-    if let Some(unchanged) = app.mark.unchanged(&headers, snapshot.revision()) {
+    let version = Of(tree.branch_id(), snapshot.revision());
+    if let Some(unchanged) = app.mark.unchanged(&headers, version) {
         return Ok(unchanged);
     }
-    Ok(app.mark.show(snapshot.revision(), json(&shown(&tree, &snapshot))))
+    Ok(app.mark.show(version, json(&shown(&tree, &snapshot))))
 }
 
 pub(crate) async fn rename(
@@ -102,7 +103,8 @@ pub(crate) async fn rename(
     query::name(&new.name)?;
     let tree = app.write(move |app| app.rename_tree(&name, &new.name)).await?;
     let snapshot = tree.snapshot();
-    Ok(app.mark.show(snapshot.revision(), json(&shown(&tree, &snapshot))))
+    let version = Of(tree.branch_id(), snapshot.revision());
+    Ok(app.mark.show(version, json(&shown(&tree, &snapshot))))
 }
 
 pub(crate) async fn delete(

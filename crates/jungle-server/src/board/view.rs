@@ -16,6 +16,7 @@ use crate::access::{Need, Role, Visitor};
 use crate::api::Named;
 use crate::api::seen::Seen;
 use crate::app::App;
+use crate::etag::Of;
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -82,7 +83,9 @@ pub(super) async fn view(
     let board = open(&app, &name, Need::whole(Role::Read))?;
     let Shown { snapshot, edition } = app.boards.look(&board)?;
     let may_post = app.may(&name, Need::whole(Role::Write));
-    let tag = format_args!("{edition}{}", if may_post { "" } else { ".read" });
+    let of_readers = if may_post { "" } else { ".read" };
+    let tag = format_args!("{edition}{of_readers}");
+    let tag = Of(board.branch_id(), tag);
     if let Some(unchanged) = app.mark.unchanged(&headers, tag) {
         return Ok(unchanged);
     }
