@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::http::header::{HeaderValue, RETRY_AFTER};
+
 use crate::client::Client;
 use crate::places::{NoPlace, Place, Places};
 use crate::problem::{Kind, Problem};
@@ -45,6 +47,6 @@ pub(crate) fn share(
             NoPlace::OfIts => format!("{of_one} of your"),
         };
         let detail = format_args!("{many} {what} are under way");
-        Problem::new(Kind::TooMany, detail).hint("try again later")
+        Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, HeaderValue::from_static("5"))
     })
 }

@@ -292,6 +292,7 @@ fn who_waits_much_leaves_places_for_others() {
     let first = answers.recv().unwrap();
     assert!(first.starts_with("HTTP/1.1 429 "), "{first}");
     assert!(first.contains("32 of your requests that wait for what is newer"), "{first}");
+    assert!(first.contains("retry-after: 5\r\n"), "{first}");
     let headers = [("authorization", &*ben), ("jungle-consistency", "linearizable")];
     assert_eq!(served.send("GET", "/api/v1/trees", &headers, None).status, 200);
     assert!(answers.try_recv().is_err(), "the others still wait");
