@@ -14,13 +14,14 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderMap, HeaderName, HeaderValue,
     IF_NONE_MATCH, ORIGIN, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{Method, Request};
+use axum::http::{Method, Request, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::access::{self, Who};
 use crate::app::App;
 use crate::audit;
+use crate::board::Sorry;
 use crate::body;
 use crate::client::Client;
 use crate::cluster::{self, Asked};
@@ -108,7 +109,7 @@ pub(crate) async fn guard(
     let mut response = match checked {
         Ok(()) => match cluster::fresh(&app, Asked::of(&request)).await {
             Ok(()) => answer(&app, request, next).await,
-            Err(problem) => problem.into_response(),
+            Err(problem) => told(request.uri(), problem),
         },
         Err(answer) => *answer,
     };
@@ -180,7 +181,7 @@ async fn loaded(answer: impl Future<Output = Response>) -> Response {
 /// What a request must pass before anything is done for it; the answer if it does not.
 fn check(app: &App, request: &mut Request<Body>, now: Instant) -> Result<(), Box<Response>> {
     let passed = came(app, request).and_then(|()| pass(app, request, now));
-    passed.map_err(|problem| Box::new(problem.into_response()))?;
+    passed.map_err(|problem| Box::new(told(request.uri(), problem)))?;
     let Some(gate) = &app.gate else {
         return Ok(());
     };
@@ -191,6 +192,14 @@ fn check(app: &App, request: &mut Request<Body>, now: Instant) -> Result<(), Box
     }
     request.extensions_mut().insert(who);
     Ok(())
+}
+
+/// Why a request is not let in: to people on a page.
+fn told(uri: &Uri, problem: Problem) -> Response {
+    match access::is_page(uri) {
+        true => Sorry::from(problem).into_response(),
+        false => problem.into_response(),
+    }
 }
 
 /// Finds out where it comes from, if a proxy is between.

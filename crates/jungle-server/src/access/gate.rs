@@ -121,15 +121,19 @@ pub(crate) fn is_open(uri: &Uri) -> bool {
         || is_file("/explorer/")
 }
 
+/// Do people look there? What goes wrong is told on a page then.
+pub(crate) fn is_page(uri: &Uri) -> bool {
+    let path = uri.path();
+    matches!(path, "/" | "/docs" | "/login" | "/logout" | "/status")
+        || path.starts_with("/boards")
+        || path.starts_with("/explorer")
+}
+
 /// What a stranger is answered: a page on which to log in, where a page was asked for. Who sends a
 /// form may have been logged in when the page with it came, and have written much: nothing leads
 /// away from that by itself.
 pub(crate) fn stranger(request: &Request<Body>) -> Response {
-    let path = request.uri().path();
-    let is_page = matches!(path, "/" | "/status")
-        || path.starts_with("/boards")
-        || path.starts_with("/explorer");
-    match (is_page, request.method()) {
+    match (is_page(request.uri()), request.method()) {
         (true, &Method::GET) => login::first(request.uri()),
         (true, &Method::POST) => {
             let detail = "Nobody is logged in here any more, so nothing was done. Log in on a page \

@@ -21,7 +21,7 @@ mod visitor;
 pub use file::{Access, AccessError, Person};
 pub use grants::{Grant, NoSuchRole, Role};
 
-pub(crate) use gate::{Gate, is_open, stranger};
+pub(crate) use gate::{Gate, is_open, is_page, stranger};
 pub(crate) use login::routes;
 pub(crate) use share::{Whose, share};
 pub(crate) use view::View;

@@ -250,6 +250,38 @@ fn forged_requests_are_refused() {
 }
 
 #[test]
+fn people_are_told_on_a_page_why_they_are_not_let_in() {
+    let served = Served::with(|options| {
+        options.proxies = vec!["127.0.0.1".parse().unwrap()];
+        options.limits = limits(|limits| limits.requests_per_second_max = 1);
+    });
+    let ask = |begin: &str| {
+        let more = "Content-Length: 0\r\nConnection: close\r\n\r\n";
+        served.raw(format!("{begin}{more}").as_bytes()).to_ascii_lowercase()
+    };
+    let evil = "Host: localhost\r\nOrigin: http://evil.example\r\n";
+    let other = "Host: localhost\r\nX-Forwarded-For: 192.0.2.1\r\n";
+    for path in ["/", "/boards", "/boards/b", "/login", "/explorer/", "/api/v1/trees"] {
+        for (method, headers, status) in [
+            ("GET", "Host: evil.example\r\n", "421"),
+            ("POST", evil, "403"),
+            // After four at once, and one each second.
+            ("GET", other, "429"),
+        ] {
+            let request = format!("{method} {path} HTTP/1.1\r\n{headers}");
+            let begin = format!("http/1.1 {status} ");
+            let refused = (0..500).map(|_| ask(&request)).find(|it| it.starts_with(&begin));
+            let refused = refused.unwrap_or_else(|| panic!("{request}"));
+            let is_page = refused.contains("content-type: text/html") && refused.contains("<h1>");
+            let is_problem = refused.contains("urn:jungle:");
+            let expected = !path.starts_with("/api/");
+            assert_eq!((is_page, is_problem), (expected, !expected), "{refused}");
+            assert_eq!(refused.contains("retry-after: 1\r\n"), status == "429", "{refused}");
+        }
+    }
+}
+
+#[test]
 fn every_answer_tells_browsers_to_be_careful() {
     let served = Served::memory();
     for path in ["/", "/boards", "/nothing", "/health", "/api/v1/trees"] {

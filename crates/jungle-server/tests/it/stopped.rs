@@ -18,6 +18,8 @@ use crate::people::{Granted, grant};
 use crate::status::fact;
 use crate::support::{Folder, PATIENCE, Served, limits};
 
+const HTML: &str = "text/html; charset=utf-8";
+
 /// A server that follows this log, in a folder.
 pub(crate) fn follow(log: impl Log + 'static, folder: &Folder) -> (Served, Arc<Cluster>) {
     follow_with(log, folder, jungle_server::Options::default())
@@ -78,14 +80,11 @@ fn it_answers_of_itself_only() {
     assert_eq!(served.get("/login?next=%2Fstatus").status, 303);
     let stands = fact(&page.text, "Cluster").unwrap();
     assert!(stands.starts_with("stopped: "), "{stands}");
-    for path in ["/boards", "/api/v1/trees/t/node"] {
-        let refused = served.get(path);
-        assert_eq!(
-            (refused.status.as_u16(), refused.problem()),
-            (503, "stopped".to_owned()),
-            "{path}"
-        );
-    }
+    let refused = served.get("/api/v1/trees/t/node");
+    assert_eq!((refused.status.as_u16(), refused.problem()), (503, "stopped".to_owned()));
+    let page = served.get("/boards");
+    assert_eq!((page.status.as_u16(), page.header("content-type")), (503, HTML));
+    assert!(page.text.contains("follows its cluster no further"), "{}", page.text);
 }
 
 /// Who watches would take it for a server on which nothing happens.
@@ -139,7 +138,7 @@ fn what_is_open_to_strangers_is_not_waited_for() {
         }
     }
     let refused = served.send("GET", "/boards", &[("jungle-consistency", "nonsense")], None);
-    assert_eq!(refused.problem(), "bad-request");
+    assert_eq!((refused.status.as_u16(), refused.header("content-type")), (400, HTML));
 }
 
 #[test]
