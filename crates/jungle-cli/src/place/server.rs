@@ -77,11 +77,12 @@ struct FoundNode {
     path: String,
 }
 
-/// The branches or the tags.
+/// Branches or tags.
 #[derive(Deserialize)]
 struct Marks {
     #[serde(alias = "branches", alias = "tags")]
     marks: Vec<Marked>,
+    next: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -408,9 +409,18 @@ impl Place for Server {
 
     fn marks(&self, of: &str, kind: Mark) -> Result<Vec<(String, u64)>, Failure> {
         let asked = Asked { on: On { tree: of, branch: None }, rev: None };
-        let told = self.ask::<Marks>(&["trees", of, kind.address()], &[]);
-        let Marks { marks } = told.map_err(|error| self.refused(&error, asked))?;
-        Ok(marks.into_iter().map(|Marked { name, revision }| (plain(&name), revision)).collect())
+        let (mut marks, mut next) = (Vec::new(), None::<String>);
+        loop {
+            let after = next.as_deref().map(|after| ("after", after));
+            let page = self.ask::<Marks>(&["trees", of, kind.address()], after.as_slice());
+            let page = page.map_err(|error| self.refused(&error, asked))?;
+            let told = page.marks.into_iter();
+            marks.extend(told.map(|Marked { name, revision }| (plain(&name), revision)));
+            next = page.next;
+            if next.is_none() {
+                return Ok(marks);
+            }
+        }
     }
 
     fn mark(&self, of: &str, kind: Mark, name: &str, rev: Option<&str>) -> Result<u64, Failure> {

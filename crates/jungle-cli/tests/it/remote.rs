@@ -343,6 +343,21 @@ fn what_a_server_says_moves_no_cursor() {
 }
 
 #[test]
+fn tags_are_asked_for_page_by_page() {
+    let folder = Folder::new("remote_pages");
+    let tags = |name: &str| json!([{"name": name, "revision": 1}]);
+    let server = Canned::new(vec![
+        found(&json!({"tags": tags("a"), "next": "a"})),
+        found(&json!({"tags": tags("b")})),
+    ]);
+    let listed = folder.run(&["tag", &server.url, "t"]);
+    listed.check(0, "a  revision 1\nb  revision 1\n", "");
+    let asked = server.asked();
+    let asked: Vec<&str> = asked.iter().filter_map(|asked| asked.split(' ').nth(1)).collect();
+    assert_eq!(asked, ["/api/v1/trees/t/tags", "/api/v1/trees/t/tags?after=a"]);
+}
+
+#[test]
 fn trees_revisions_and_names_are_told_as_in_a_folder() {
     let both = Both::new("remote_names");
     for n in 0..3 {

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use jungle::TreeHandle;
+use jungle::{MAIN_BRANCH, TreeHandle};
 use jungle_words::time;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -12,6 +12,7 @@ use super::{Named, json as answer};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::etag;
+use crate::limits::PAGE_MAX;
 use crate::problem::Problem;
 use crate::query::{self, Query};
 
@@ -36,18 +37,52 @@ fn branch(tree: &TreeHandle) -> Json {
     json!({"name": tree.branch_name(), "revision": revision.number(), "time": time})
 }
 
+/// Those of a list that are on a page, and what the next one follows, where there is more.
+fn page<'m, T>(
+    query: &Query,
+    all: &'m [T],
+    name: impl Fn(&T) -> &str,
+) -> Result<(&'m [T], Option<&'m str>), Problem> {
+    // Who does not ask for a page expects them all: a tree has seldom more than are on one.
+    let limit = if query.text("limit")?.is_some() { query.limit()? } else { PAGE_MAX };
+    let start = match query.text("after")? {
+        Some(after) => all.partition_point(|mark| place(name(mark)) <= place(after)),
+        None => 0,
+    };
+    let rest = &all[start..];
+    let page = &rest[..rest.len().min(limit)];
+    let last = page.last().filter(|_| page.len() < rest.len());
+    Ok((page, last.map(name)))
+}
+
+/// Where a name is in a list: the main branch is the first, and no tag is called so.
+fn place(name: &str) -> (bool, &str) {
+    (name != MAIN_BRANCH, name)
+}
+
+/// A page as JSON.
+fn listed(what: &str, marks: Vec<Json>, next: Option<&str>) -> Json {
+    let mut told = json!({what: marks});
+    if let Some(next) = next {
+        told["next"] = next.into();
+    }
+    told
+}
+
 pub(crate) async fn list(
     app: Visitor,
     Named(name): Named<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    Query::of(&uri, &[])?;
+    let query = Query::of(&uri, &["after", "limit"])?;
     let tree = app.tree(&name, Need::part(Role::Read))?;
     let names = tree.list_branches();
+    let (names, next) = page(&query, &names, |name| name.as_ref())?;
+    // One that was deleted meanwhile is left out.
     let branches = names.iter().filter_map(|name| tree.on_branch(name).ok());
-    let branches: Vec<Json> = branches.map(|tree| branch(&tree)).collect();
-    Ok(etag::told(&headers, &json!({"branches": branches})))
+    let branches = branches.map(|tree| branch(&tree)).collect();
+    Ok(etag::told(&headers, &listed("branches", branches, next)))
 }
 
 pub(crate) async fn create(
@@ -81,13 +116,14 @@ pub(crate) async fn list_tags(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    Query::of(&uri, &[])?;
+    let query = Query::of(&uri, &["after", "limit"])?;
     let tags = app.tree(&name, Need::part(Role::Read))?.list_tags();
+    let (tags, next) = page(&query, &tags, |(name, _)| name.as_ref())?;
     let tags = tags.iter().map(|(name, revision)| {
         let (name, revision) = (&**name, revision.number());
         json!({"name": name, "revision": revision})
     });
-    Ok(etag::told(&headers, &json!({"tags": tags.collect::<Vec<_>>()})))
+    Ok(etag::told(&headers, &listed("tags", tags.collect(), next)))
 }
 
 pub(crate) async fn create_tag(

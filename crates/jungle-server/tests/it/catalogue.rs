@@ -98,8 +98,8 @@ fn reads() -> Vec<(&'static str, Vec<Wrong>)> {
 fn reads_of_a_tree() -> Vec<(&'static str, Vec<Wrong>)> {
     vec![
         ("/api/v1/trees/t/indexes?", Vec::new()),
-        ("/api/v1/trees/t/branches?", Vec::new()),
-        ("/api/v1/trees/t/tags?", Vec::new()),
+        ("/api/v1/trees/t/branches?", vec![("limit", COUNTS)]),
+        ("/api/v1/trees/t/tags?", vec![("limit", COUNTS)]),
         ("/api/v1/trees/t/keep?", branch(&[])),
         (
             "/api/v1/trees/t/revisions?",

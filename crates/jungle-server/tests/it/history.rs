@@ -419,6 +419,42 @@ fn branches_and_tags_are_made_and_deleted() {
 }
 
 #[test]
+fn branches_and_tags_are_told_in_pages() {
+    let served = with_revisions(1);
+    for name in ["z", "a", "b"] {
+        let named = |name: &str| json!({"name": name}).to_string();
+        served.post("/api/v1/trees/t/branches", &named(name)).expect(201);
+        served.post("/api/v1/trees/t/tags", &named(&format!("v-{name}"))).expect(201);
+    }
+    let get = |list: &str, more: &str| {
+        let page = served.get(&format!("/api/v1/trees/t/{list}?{more}")).expect(200);
+        let names = page[list].as_array().unwrap().iter().map(|mark| mark["name"].clone());
+        let names: Vec<String> = names.map(|name| name.as_str().unwrap().to_owned()).collect();
+        (names.join(" "), page["next"].as_str().map(str::to_owned))
+    };
+    for (list, limit, expected) in [
+        ("branches", 1, "main, a, b, z"),
+        ("branches", 3, "main a b, z"),
+        ("branches", 4, "main a b z"),
+        ("tags", 2, "v-a v-b, v-z"),
+        ("tags", 3, "v-a v-b v-z"),
+    ] {
+        let (mut pages, mut after) = (Vec::new(), String::new());
+        loop {
+            let (names, next) = get(list, &format!("limit={limit}{after}"));
+            pages.push(names);
+            let Some(next) = next else { break };
+            after = format!("&after={next}");
+        }
+        assert_eq!(pages.join(", "), expected, "{list} {limit}");
+    }
+    // Who asks for no page has them all, and one that is gone has its place still.
+    assert_eq!(get("branches", ""), ("main a b z".to_owned(), None));
+    assert_eq!(get("branches", "after=aa&limit=1"), ("b".to_owned(), Some("b".to_owned())));
+    assert_eq!(get("tags", "after=z"), (String::new(), None));
+}
+
+#[test]
 fn no_more_of_a_history_is_kept_than_is_said() {
     let served = with_revisions(5);
     let keep = "/api/v1/trees/t/keep";
