@@ -78,8 +78,9 @@ struct Page<'a> {
     /// Who is logged in.
     name: Option<&'a str>,
     next: &'a str,
-    /// Why nobody is logged in yet.
-    refused: Option<&'a str>,
+    /// Was somebody of this name refused?
+    is_refused: bool,
+    wanted: &'a str,
 }
 
 /// A page that leads to another one by itself.
@@ -105,7 +106,7 @@ async fn show(app: Visitor, uri: Uri, headers: HeaderMap) -> Result<Response, So
     if !is_again && is_led_here(&headers) {
         return Ok(html(&Onward { place: format!("/login?again=1&next={}", escaped(next)) })?);
     }
-    Ok(html(&Page { name: app.name(), next, refused: None })?)
+    Ok(html(&Page { name: app.name(), next, is_refused: false, wanted: "" })?)
 }
 
 /// Has a page of another site led here? Then the browser has kept the cookie back, so that whoever
@@ -141,8 +142,8 @@ async fn log_in(app: Visitor, request: Request<Body>) -> Result<Response, Sorry>
             Ok(answer)
         }
         None => {
-            let refused = Some("The name or the password is wrong.");
-            let page = html(&Page { name: None, next: next(&form), refused })?;
+            let next = next(&form);
+            let page = html(&Page { name: None, next, is_refused: true, wanted: name })?;
             Ok((StatusCode::FORBIDDEN, page).into_response())
         }
     }

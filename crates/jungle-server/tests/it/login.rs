@@ -157,7 +157,8 @@ fn wrong_names_and_passwords_are_refused_alike_and_soon_not_looked_at() {
     assert_eq!(refused.status, 403);
     assert!(!refused.headers.contains_key("set-cookie"));
     let unknown = log_in(&guarded, "name=nobody&password=wrong");
-    assert_eq!((unknown.status, unknown.text), (refused.status, refused.text));
+    let named = unknown.text.replace("value=\"nobody\"", "value=\"ana\"");
+    assert_eq!((unknown.status, named), (refused.status, refused.text));
     for form in ["", "name=ana", "password=correct+horse", "name=ANA&password=correct+horse"] {
         assert_eq!(log_in(&guarded, form).status, 403, "{form}");
     }
@@ -171,6 +172,23 @@ fn wrong_names_and_passwords_are_refused_alike_and_soon_not_looked_at() {
     // The right one is not looked at either, or it could be found by trying.
     let late = log_in(&guarded, "name=ana&password=correct+horse");
     assert_eq!((late.status.as_u16(), late.header("retry-after")), (429, "12"));
+}
+
+#[test]
+fn name_is_kept_when_a_log_in_is_refused() {
+    let guarded = with_ana("name-kept");
+    let field = |page: &Answer| {
+        let line = page.text.lines().find(|line| line.starts_with("<input name=\"name\""));
+        line.unwrap().to_owned()
+    };
+    let first = field(&guarded.served.get("/login"));
+    assert!(first.contains("value=\"\"") && first.contains("autofocus"), "{first}");
+    let refused = log_in(&guarded, "name=%22%3E%3Cb%3Eana&password=wrong");
+    let again = field(&refused);
+    assert!(again.contains("value=\"&#34;&#62;&#60;b&#62;ana\""), "{again}");
+    // What is wrong is the password, most of the time, which nobody sends back.
+    assert!(!again.contains("autofocus"), "{again}");
+    assert!(!refused.text.contains("value=\"wrong\""), "{}", refused.text);
 }
 
 #[test]
