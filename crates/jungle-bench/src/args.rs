@@ -140,7 +140,7 @@ pub struct Request {
     #[arg(long, value_name = "FOLDER", conflicts_with = "json")]
     pub report: Option<PathBuf>,
     /// Measure again what is there already. It stays where something that it was measured with is
-    /// missing now, or fails.
+    /// missing now, or fails, or is not asked for.
     #[arg(long, requires = "report")]
     pub again: bool,
     /// Keep cores busy that a measurement on fewer threads leaves idle, and the measurement on the

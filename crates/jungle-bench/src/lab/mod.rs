@@ -22,9 +22,10 @@ use crate::systems::System;
 use crate::{Failure, report};
 
 /// Runs what is asked for and not there yet, and writes the report into the folder. What is there
-/// stays where a program that it was measured with is missing now or fails, or there was no time
-/// for ours, for what a bar needs, or for a peer that was ahead. Other peers that there was no time
-/// for go from it: they come last, and what was measured before them counts more.
+/// stays where less is asked for than it has, where a program that it was measured with is missing
+/// now or fails, or there was no time for ours, for what a bar needs, or for a peer that was ahead.
+/// Other peers that there was no time for go from it: they come last, and what was measured before
+/// them counts more.
 ///
 /// # Errors
 /// When there is no such experiment, or the folder cannot be written to. An experiment that fails
@@ -44,14 +45,20 @@ pub fn run(request: &Request, folder: &Path) -> Result<(), Failure> {
         }
         let before = Raw::read(&Raw::path(folder, name)).ok();
         let cases = plan::cases(name)?;
-        let stays = |left_out: &[LeftOut]| {
-            let Some(lost) = before.as_ref().and_then(|raw| raw.lost(left_out)) else {
-                return false;
-            };
-            let (what, why) = (lost.what(), lost.reason());
+        let tell = |what: &str, why: &str| {
             let how = format!("to replace it, remove raw/{name}.json");
             eprintln!("{place}: stays as it was, which has {what} ({why}); {how}");
-            true
+        };
+        if let Some(what) = before.as_ref().and_then(|raw| raw.unasked(request)) {
+            tell(&what, "not asked for");
+            continue;
+        }
+        let stays = |left_out: &[LeftOut]| {
+            let lost = before.as_ref().and_then(|raw| raw.lost(left_out));
+            if let Some(lost) = lost {
+                tell(&lost.what(), &lost.reason());
+            }
+            lost.is_some()
         };
         if stays(&lab.missing(&cases)) {
             continue;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::machine::Machine;
 use crate::args::{OccupyIdle, Request};
+use crate::plan::{self, Threads};
 use crate::results::Row;
 use crate::systems::System;
 use crate::{Failure, bars, report};
@@ -180,6 +181,30 @@ impl Raw {
         left_out.iter().find(has)
     }
 
+    /// The first of its figures that this does not ask for. On how many threads counts only where
+    /// the request says it: otherwise the machine does.
+    pub fn unasked(&self, request: &Request) -> Option<String> {
+        let part = request.case.as_deref().unwrap_or_default();
+        let is_choice = |row: &Row| {
+            let case = plan::find(row.experiment, row.case);
+            case.is_some_and(|case| case.threads == Threads::Asked)
+        };
+        let is_asked = |row: &Row| {
+            let threads = request.threads.as_ref().filter(|_| is_choice(row));
+            row.case.contains(part)
+                && (row.system == System::Machine || request.systems.contains(&row.system))
+                && threads.is_none_or(|threads| threads.contains(&row.threads))
+        };
+        let are_both_asked = request.occupy_idle == OccupyIdle::Both;
+        let of = |row: &Row, case: &str| figure(case, row.system.name(), Some(row.threads));
+        let idle = self.rows.iter().find(|row| !is_asked(row)).map(|row| of(row, row.case));
+        idle.or_else(|| {
+            let mut busy = self.occupied.iter();
+            let row = busy.find(|row| !are_both_asked || !is_asked(row))?;
+            Some(of(row, &beside_busy(row.case)))
+        })
+    }
+
     /// Reads one.
     ///
     /// # Errors
@@ -225,13 +250,7 @@ impl LeftOut {
 
     /// What it is.
     pub fn what(&self) -> String {
-        let case = self.case.as_deref().unwrap_or("all cases");
-        let threads = match self.threads {
-            Some(1) => ", 1 thread".to_owned(),
-            Some(threads) => format!(", {threads} threads"),
-            None => String::new(),
-        };
-        format!("{case}, {}{threads}", self.system)
+        figure(self.case.as_deref().unwrap_or("all cases"), &self.system, self.threads)
     }
 
     /// Why it was not measured.
@@ -245,11 +264,23 @@ impl LeftOut {
     }
 }
 
+/// A figure, as it is told: `visit, jungle, 2 threads`.
+fn figure(case: &str, system: &str, threads: Option<usize>) -> String {
+    let threads = match threads {
+        Some(1) => ", 1 thread".to_owned(),
+        Some(threads) => format!(", {threads} threads"),
+        None => String::new(),
+    };
+    format!("{case}, {system}{threads}")
+}
+
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
     use serde_json::json;
 
     use super::{Cause, LeftOut, Machine, Raw, beside_busy};
+    use crate::args::{Args, Command};
 
     /// E1: a bar needs Haskell, imbl is behind ours, and Java ahead of it.
     fn raw() -> Raw {
@@ -306,5 +337,32 @@ mod tests {
         raw.occupied = raw.rows.clone();
         assert!(is_lost(&raw, &busy, "java", Cause::NoTime));
         assert!(!is_lost(&raw, &busy, "imbl", Cause::NoTime));
+    }
+
+    fn unasked(raw: &Raw, more: &str) -> Option<String> {
+        let line = format!("jungle-bench read --report a{more}");
+        match Args::parse_from(line.split(' ')).command() {
+            Command::Run(request) => raw.unasked(&request),
+            _ => panic!("an experiment"),
+        }
+    }
+
+    #[test]
+    fn figures_that_are_not_asked_for_are_named() {
+        let mut raw = raw();
+        for (more, told) in [
+            ("", None),
+            (" --threads 1,2", None),
+            (" --threads 2", Some("count, jungle, 1 thread")),
+            (" --case summary", Some("count, jungle, 1 thread")),
+            (" --case u", None),
+            (" --systems jungle,haskell,imbl", Some("count, java, 1 thread")),
+        ] {
+            assert_eq!(unasked(&raw, more).as_deref(), told, "{more}");
+        }
+        raw.occupied = raw.rows.clone();
+        let told = Some("count beside busy cores, jungle, 1 thread");
+        assert_eq!(unasked(&raw, "").as_deref(), told);
+        assert_eq!(unasked(&raw, " --occupy-idle=both"), None);
     }
 }

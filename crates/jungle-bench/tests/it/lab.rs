@@ -320,6 +320,34 @@ fn figures_stay_when_a_program_is_missing_or_fails() {
     assert!(stderr.contains("alice: 0 figures in"), "{stderr}");
 }
 
+#[test]
+fn figures_stay_when_less_is_asked_for() {
+    let folder = folder("narrower");
+    let all = "--case visit --threads 1,2 --systems jungle";
+    measure("read", &folder, all);
+    let stays = |more: &str, figure: &str| {
+        let kept = read(&folder, "raw/read.json");
+        let (_, stderr) = measure("read", &folder, more);
+        let told = format!("[1/1] read: stays as it was, which has {figure} (not asked for)");
+        assert_eq!(stderr, told + "; to replace it, remove raw/read.json\n", "{more}");
+        assert_eq!(read(&folder, "raw/read.json"), kept, "{more}");
+    };
+    stays("--case visit-aged --threads 1,2 --systems jungle", "visit, jungle, 1 thread");
+    stays("--case visit --threads 1 --systems jungle --again", "visit, jungle, 2 threads");
+    // More than it has takes its place.
+    let (_, stderr) = measure("read", &folder, "--threads 1,2 --systems jungle");
+    assert!(stderr.starts_with("[1/1] read: 10 figures in "), "{stderr}");
+
+    let kept = read(&folder, "raw/read.json");
+    let mut other: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    other["rows"][0]["system"] = "java".into();
+    fs::write(folder.join("raw/read.json"), other.to_string()).unwrap();
+    stays("--threads 1,2 --systems jungle --again", "count, java, 1 thread");
+    fs::remove_file(folder.join("raw/read.json")).unwrap();
+    let (_, stderr) = measure("read", &folder, all);
+    assert!(stderr.starts_with("[1/1] read: 6 figures in "), "{stderr}");
+}
+
 /// Runs a tiny experiment where no engine can be started; gives what it tells.
 fn without_engine(experiment: &str, folder: &Path, more: &str) -> (String, String) {
     let place = folder.display();
