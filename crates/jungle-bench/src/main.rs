@@ -36,7 +36,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Args, Command};
-use crate::experiments::placed;
+use crate::experiments::{folder, placed};
 use crate::runner::Found;
 
 /// What went wrong, in words.
@@ -66,10 +66,13 @@ fn main() -> ExitCode {
         Command::TrackWork => track::work(),
         Command::Load(request) => placed::load(&request),
         Command::LoadNode { engine, label } => placed::node(&engine, &label),
-        Command::Run(request) => match &request.report {
-            Some(folder) => lab::run(&request, folder),
-            None => run(&request),
-        },
+        Command::Run(request) => {
+            folder::sweep();
+            match &request.report {
+                Some(folder) => lab::run(&request, folder),
+                None => run(&request),
+            }
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

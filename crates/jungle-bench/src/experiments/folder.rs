@@ -1,11 +1,14 @@
 //! A folder for an experiment.
 
+use std::ffi::OsStr;
 use std::fs::{self, create_dir_all, read_dir, remove_dir_all};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use jungle::{OpenOptions, SystemClock};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 /// Bytes of a block, as the system counts them.
 const BLOCK_BYTES: u64 = 512;
@@ -72,6 +75,25 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = remove_dir_all(&self.0);
     }
+}
+
+/// Removes the folders that runs have left which were interrupted: nothing ends them then. Those of
+/// a process that is there stay, and so does what cannot be removed.
+pub fn sweep() {
+    let program = std::env::current_exe().ok();
+    let Some(beside) = program.as_deref().and_then(Path::parent) else { return };
+    for entry in read_dir(beside).into_iter().flatten().flatten() {
+        let is_gone = |process| test_kill_process(process) == Err(Errno::SRCH);
+        if owner(&entry.file_name()).is_some_and(is_gone) {
+            let _ = remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The process that a folder is named after.
+fn owner(name: &OsStr) -> Option<Pid> {
+    let (_, process) = name.to_str()?.strip_prefix("bench-")?.rsplit_once('-')?;
+    Pid::from_raw(process.parse().ok()?)
 }
 
 /// All files below a folder.

@@ -86,6 +86,21 @@ fn what_was_acknowledged_outlives_a_kill() {
 }
 
 #[test]
+fn what_an_interrupted_run_has_left_is_swept() {
+    let mut ended = Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let beside = Path::new(env!("CARGO_BIN_EXE_jungle-bench")).parent().unwrap();
+    let of = |process: u32| beside.join(format!("bench-left-over-{process}"));
+    let [gone, there] = [of(ended.id()), of(std::process::id())];
+    for folder in [&gone, &there] {
+        std::fs::create_dir_all(folder.join("log")).unwrap();
+    }
+    bench("tea --systems jungle");
+    assert!(!gone.exists() && there.exists());
+    std::fs::remove_dir_all(there).unwrap();
+}
+
+#[test]
 fn an_unknown_experiment_is_told() {
     let output = bench("tea --systems jungle");
     assert!(!output.status.success());
