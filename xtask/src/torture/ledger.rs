@@ -20,11 +20,13 @@ pub struct Entry {
     passed: u64,
     failed: u64,
     pub cpu_seconds: f64,
+    /// How often what has a line of its own happened in it: as `machines-server`.
+    parts: Vec<(String, u64)>,
 }
 
 impl Entry {
     /// Takes what a line of the suite says: `SUITE: N points from seed S`, `N passed, N failed` and
-    /// that with `, N skipped` behind it.
+    /// that with `, N skipped` behind it, and `kill of a server: N alone, …`.
     pub fn read(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let number = |word: &str| word.parse().unwrap_or_default();
@@ -36,6 +38,10 @@ impl Entry {
             [passed, "passed,", failed, "failed"]
             | [passed, "passed,", failed, "failed,", _, "skipped"] => {
                 (self.passed, self.failed) = (number(passed), number(failed));
+            }
+            ["kill", "of", .., killed, times, "alone,", "resumed", "after", "at", "most", _] => {
+                let part = format!("{}-{}", self.suite, killed.trim_end_matches(':'));
+                self.parts.push((part, number(times)));
             }
             _ => {}
         }
@@ -54,6 +60,7 @@ impl Entry {
             passed: fields.next()?.parse().ok()?,
             failed: fields.next()?.parse().ok()?,
             cpu_seconds: fields.next()?.parse().ok()?,
+            parts: Vec::new(),
         })
     }
 
@@ -69,10 +76,19 @@ impl Entry {
             Ok(found) if found.len() > 0 => String::new(),
             _ => format!("{HEADER}\n"),
         };
-        let Entry { suite, seed, passed, failed, cpu_seconds } = self;
-        let line = format!("{header}{suite}\t{seed}\t{passed}\t{failed}\t{cpu_seconds:.1}\n");
+        let lines = header + &self.lines();
         // In one call: another suite may end at this moment.
-        file.write_all(line.as_bytes()).context(format!("cannot write {}", path.display()))
+        file.write_all(lines.as_bytes()).context(format!("cannot write {}", path.display()))
+    }
+
+    /// As the ledger has it: its parts are like suites of their own.
+    fn lines(&self) -> String {
+        let Entry { suite, seed, passed, failed, cpu_seconds, parts } = self;
+        let mut lines = format!("{suite}\t{seed}\t{passed}\t{failed}\t{cpu_seconds:.1}\n");
+        for (part, times) in parts {
+            lines += &format!("{part}\t{seed}\t{times}\t0\t0.0\n");
+        }
+        lines
     }
 }
 
@@ -137,7 +153,7 @@ fn summed(text: &str) -> String {
         let Entry { passed, failed, cpu_seconds, .. } = sum;
         let hours = cpu_seconds / 3600.0;
         lines += &format!(
-            "{suite:10} {runs:5} runs {passed:12} passed {failed:5} failed {hours:9.2} CPU hours\n"
+            "{suite:15} {runs:5} runs {passed:12} passed {failed:5} failed {hours:9.2} CPU hours\n"
         );
     }
     lines
@@ -171,7 +187,28 @@ mod tests {
             entry.read(line);
         }
         let suite = "model".to_owned();
-        assert_eq!(entry, Entry { suite, seed: 7, passed: 19, failed: 1, cpu_seconds: 0.0 });
+        let ought = Entry { suite, seed: 7, passed: 19, failed: 1, ..Entry::default() };
+        assert_eq!(entry, ought);
+    }
+
+    #[test]
+    fn kills_that_happened_alone_are_counted_beside_their_suite() {
+        let mut entry = Entry::default();
+        for line in [
+            "machines: 6 points from seed 7",
+            "  kill of both by itself: resumed after 1.2s",
+            "kill of a server: 2 alone, resumed after at most 31.5ms",
+            "kill of both: 3 alone, resumed after at most 6.1s",
+            "kill of the log's leader: 1 alone, resumed after at most 5.8s",
+            "6 passed, 0 failed",
+        ] {
+            entry.read(line);
+        }
+        let ought = "machines\t7\t6\t0\t0.0\nmachines-server\t7\t2\t0\t0.0\n\
+            machines-both\t7\t3\t0\t0.0\nmachines-leader\t7\t1\t0\t0.0\n";
+        assert_eq!(entry.lines(), ought);
+        let sums = sums(ought);
+        assert_eq!((sums.len(), sums["machines-both"].1.passed), (4, 3));
     }
 
     #[test]
@@ -182,7 +219,11 @@ mod tests {
             entry.read(line);
             assert_ne!(entry, Entry::default(), "nothing is read from `{line}`");
         }
-        for known in ["syncs: 7 points from seed 7", "7 passed, 7 failed, 7 skipped"] {
+        for known in [
+            "syncs: 7 points from seed 7",
+            "7 passed, 7 failed, 7 skipped",
+            "kill of 7: 7 alone, resumed after at most 7",
+        ] {
             assert!(lines.iter().any(|line| line == known), "nobody says `{known}`: {lines:?}");
         }
     }
@@ -203,7 +244,9 @@ mod tests {
             }
         }
         lines.retain(|line| {
-            line.contains(" points ") && line.contains(" seed ") || line.contains(" passed, ")
+            line.contains(" points ") && line.contains(" seed ")
+                || line.contains(" passed, ")
+                || line.contains(" alone, ")
         });
         lines
     }

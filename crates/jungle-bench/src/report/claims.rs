@@ -24,8 +24,8 @@ enum By {
     /// These rules hold all of it.
     Rules(fn(&Rule) -> bool),
     /// A torture suite, which counts and does not time: so many points of it at least, and none
-    /// that failed.
-    Suite(&'static str, u64),
+    /// that failed; and each of these kills happened alone in some of them.
+    Suite(&'static str, u64, &'static [&'static str]),
 }
 
 use By::{Rules, Suite};
@@ -338,7 +338,7 @@ const CLAIMS: &[Claim] = &[
         ALICE,
         "10,000 remote segments, takers and the leader killed",
         "none lost, none twice",
-        Suite("engine", 10_000),
+        Suite("engine", 10_000, &[]),
     ),
     claim(
         CLUSTER,
@@ -405,7 +405,7 @@ const CLAIMS: &[Claim] = &[
         CLUSTER,
         "kill -9 of a server, of both, under load",
         "none lost; again ≤ 8 s, each by itself",
-        Suite("machines", 6),
+        Suite("machines", 6, &["server", "both"]),
     ),
 ];
 
@@ -423,7 +423,7 @@ pub fn outcomes(raws: &[Raw], torture: &Torture) -> Vec<Outcome> {
                 Rules(is_its) => {
                     together(RULES.iter().filter(|rule| is_its(rule)), &verdicts, raws)
                 }
-                Suite(name, points_min) => torture.judge(name, points_min),
+                Suite(name, points_min, alone) => torture.judge(name, points_min, alone),
             };
             let (what, least) = (claim.what.to_owned(), claim.least.to_owned());
             Outcome { part: claim.part, what, least, measured, state }

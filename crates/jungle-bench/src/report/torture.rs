@@ -40,8 +40,9 @@ impl Torture {
         }
     }
 
-    /// Have so many points of a suite passed, and none failed? And what it came to.
-    pub fn judge(&self, suite: &str, points_min: u64) -> (State, String) {
+    /// Have so many points of a suite passed, and none failed, and did each of these kills happen
+    /// alone? And what it came to.
+    pub fn judge(&self, suite: &str, points_min: u64, alone: &[&str]) -> (State, String) {
         let how = format!(
             "`cargo xtask torture {suite}`, then `cargo xtask torture ledger --report DIR`"
         );
@@ -53,10 +54,23 @@ impl Torture {
             "{suite}: {passed} passed, {failed} failed in {runs} runs, until {taken}, revision \
              {revision}"
         );
-        match (*failed, *passed >= points_min) {
-            (0, true) => (State::Pass, sum),
-            (0, false) => (State::NotMeasured, format!("{sum}, of {points_min} at least: {how}")),
-            (_, _) => (State::Fail, format!("{sum} FAIL")),
+        let times = |killed: &&str| {
+            let part = self.suites.get(&format!("{suite}-{killed}"));
+            part.map_or(0, |part| part.passed)
+        };
+        let counts: String = alone
+            .iter()
+            .map(|killed| format!(", {killed} killed alone: {}", times(killed)))
+            .collect();
+        let sum = sum + &counts;
+        let is_all = alone.iter().all(|killed| times(killed) > 0);
+        match (*failed, *passed >= points_min, is_all) {
+            (0, true, true) => (State::Pass, sum),
+            (0, true, false) => (State::NotMeasured, format!("{sum}, of 1 at least: {how}")),
+            (0, false, _) => {
+                (State::NotMeasured, format!("{sum}, of {points_min} points at least: {how}"))
+            }
+            (_, _, _) => (State::Fail, format!("{sum} FAIL")),
         }
     }
 }
@@ -74,8 +88,8 @@ mod tests {
                 } },
             });
             let torture: Torture = serde_json::from_value(kept).unwrap();
-            assert_eq!(torture.judge("machines", 6).0, State::NotMeasured);
-            torture.judge("engine", 10_000)
+            assert_eq!(torture.judge("machines", 6, &[]).0, State::NotMeasured);
+            torture.judge("engine", 10_000, &[])
         };
         let (state, told) = judge(10_000, 0);
         assert_eq!(state, State::Pass);
@@ -84,9 +98,38 @@ mod tests {
         assert_eq!(told, sum);
         let (state, told) = judge(9_999, 0);
         assert_eq!(state, State::NotMeasured);
-        assert!(told.contains("of 10000 at least: `cargo xtask torture engine`"), "{told}");
+        assert!(told.contains("of 10000 points at least: `cargo xtask torture engine`"), "{told}");
         let (state, told) = judge(20_000, 1);
         assert_eq!(state, State::Fail);
         assert!(told.ends_with(" FAIL"), "{told}");
+    }
+
+    #[test]
+    fn points_do_not_pass_for_kills_that_did_not_happen_alone() {
+        let judge = |both: u64, failed: u64| {
+            let sum = |passed: u64, failed: u64| {
+                serde_json::json!({
+                    "runs": 1, "passed": passed, "failed": failed, "cpu_seconds": 0.0,
+                })
+            };
+            let mut suites = serde_json::json!({
+                "machines": sum(6, failed), "machines-server": sum(2, 0),
+            });
+            if both > 0 {
+                suites["machines-both"] = sum(both, 0);
+            }
+            let kept = serde_json::json!({
+                "taken": "2026-01-01 00:00:00 UTC", "revision": "abc", "suites": suites,
+            });
+            let torture: Torture = serde_json::from_value(kept).unwrap();
+            torture.judge("machines", 6, &["server", "both"])
+        };
+        let (state, told) = judge(3, 0);
+        assert_eq!(state, State::Pass);
+        assert!(told.ends_with(", server killed alone: 2, both killed alone: 3"), "{told}");
+        let (state, told) = judge(0, 0);
+        assert_eq!(state, State::NotMeasured);
+        assert!(told.contains("both killed alone: 0, of 1 at least: `cargo xtask"), "{told}");
+        assert_eq!(judge(3, 1).0, State::Fail);
     }
 }

@@ -241,6 +241,10 @@ fn bars_of_torture_suites_are_judged_by_what_was_kept_of_them() {
     let (engine, machines, _) = bars(kept);
     assert!(engine.contains("20000 passed, 0 failed in 2 runs"), "{engine}");
     assert!(engine.ends_with("| pass |") && machines.ends_with("| FAIL |"), "{engine} {machines}");
+    // Of which kills happened alone, nothing is told.
+    let (_, machines, _) =
+        bars(&kept.replace(r#""passed": 5, "failed": 1"#, r#""passed": 6, "failed": 0"#));
+    assert!(machines.ends_with("| not measured |"), "{machines}");
     let (engine, _, report) = bars("{");
     assert!(engine.ends_with("| not measured |"), "{engine}");
     assert!(report.contains("- raw/torture.json: EOF while parsing"), "{report}");

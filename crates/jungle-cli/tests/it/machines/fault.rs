@@ -53,8 +53,22 @@ pub(crate) const ALONE: [Kind; 3] = [Kind::Killed, Kind::LeaderKilled, Kind::Pow
 /// there again, and has what it missed.
 const CALM: Duration = Duration::from_secs(8);
 
-/// How long at most no post was acknowledged after something was killed by itself.
-pub(crate) type Resumed = BTreeMap<&'static str, Duration>;
+/// What was killed by itself.
+pub(crate) type Resumed = BTreeMap<&'static str, Kills>;
+
+/// How often that was, and how long at most no post was acknowledged then.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Kills {
+    pub(crate) times: u64,
+    pub(crate) longest: Duration,
+}
+
+impl Kills {
+    pub(crate) fn add(&mut self, more: Kills) {
+        self.times += more.times;
+        self.longest = self.longest.max(more.longest);
+    }
+}
 
 /// What at most one fault has at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,8 +161,7 @@ impl Faults {
         let (gap, limit) = (fault.gap, told(RESUMED_MS, PATIENCE.as_millis()));
         println!("  kill of {killed} by itself: resumed after {gap:.1?}");
         assert!(gap.as_millis() <= limit, "kill of {killed}: resumed only after {gap:.1?}");
-        let longest = self.resumed.entry(killed).or_default();
-        *longest = gap.max(*longest);
+        self.resumed.entry(killed).or_default().add(Kills { times: 1, longest: gap });
     }
 
     /// Begins one somewhere; tells whether there was a place for it.

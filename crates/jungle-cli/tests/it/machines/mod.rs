@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use jungle_testkit::{Back, Machines, Rng, for_each_seed};
 
-use self::fault::{Faults, Kind, Resumed};
+use self::fault::{Faults, Kills, Kind, Resumed};
 use self::memory::Memory;
 use self::world::World;
 
@@ -64,9 +64,8 @@ fn posts_survive_whatever_happens_to_machines() {
             let begun = Instant::now();
             let world = World::new(machines, points.seed);
             let (memory, resumed) = Schedule::new(&world, points.seed, minutes).run();
-            for (killed, after) in resumed {
-                let longest = points.resumed.entry(killed).or_default();
-                *longest = after.max(*longest);
+            for (killed, kills) in resumed {
+                points.resumed.entry(killed).or_default().add(kills);
             }
             world.check();
             memory.iter().for_each(Memory::judge);
@@ -106,8 +105,9 @@ impl Drop for Points {
             };
             println!("again: cargo xtask torture machines {held} --seed {}", self.seed);
         }
-        for (killed, after) in &self.resumed {
-            println!("kill of {killed}: resumed after at most {after:.1?}");
+        // The ledger counts them: a bar asks for those of a server, and of both.
+        for (killed, Kills { times, longest }) in &self.resumed {
+            println!("kill of {killed}: {times} alone, resumed after at most {longest:.1?}");
         }
         println!("{} passed, {failed} failed", self.passed);
     }
