@@ -23,7 +23,7 @@ type Workload = fn(&mut Meter) -> Result<(), Failure>;
 
 /// All of them, in the order of the record. Another name is another workload: whoever changes what
 /// one does gives it another, and whoever adds one puts it last, where it moves no other.
-const ALL: [(&str, Workload); 28] = [
+const ALL: [(&str, Workload); 29] = [
     ("add-child", tree::add_child),
     ("batch", tree::batch),
     ("cursor", tree::cursor),
@@ -52,6 +52,7 @@ const ALL: [(&str, Workload); 28] = [
     ("serve-node", serve::node),
     ("serve-page", serve::page),
     ("serve-post", serve::post),
+    ("store-sync", store::sync),
 ];
 
 /// Does all workloads, and prints for each what [`Done::parse`] reads.
@@ -144,5 +145,13 @@ mod tests {
         let mut names = ALL.map(|(name, _)| name);
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn what_most_users_do_is_among_them() {
+        let users = ["point-read", "point-update", "commit", "merge-branch", "diff", "find"];
+        for name in users.into_iter().chain(["store-commit", "store-sync", "serve-node"]) {
+            assert!(ALL.iter().any(|(other, _)| *other == name), "{name}");
+        }
     }
 }

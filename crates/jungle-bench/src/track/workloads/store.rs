@@ -10,19 +10,40 @@ use crate::Failure;
 use crate::experiments::folder::Folder;
 
 const COMMITS: u64 = 1_000;
+/// Of those that are waited for until the disk has them, as many as take no time to speak of.
+const SYNCS: u64 = 200;
 /// What is in the log of a folder that is opened, beside a checkpoint.
 const LOGGED: u64 = 200;
 const OPENINGS: u64 = 4;
 
 /// Handed to the system, one attribute each.
 pub fn commit(meter: &mut Meter) -> Result<(), Failure> {
-    let folder = Folder::new("track-commit")?;
-    let store = options().open(&folder.0)?;
+    committed(meter, "track-commit", options(), COMMITS).map(drop)
+}
+
+/// The same on the disk: each is a group of one, which who commits it leads, writes and syncs.
+pub fn sync(meter: &mut Meter) -> Result<(), Failure> {
+    let options = options().durability(Durability::Sync);
+    expect("syncs", committed(meter, "track-sync", options, SYNCS)?, SYNCS)
+}
+
+/// Gives how often the log was synced meanwhile.
+fn committed(
+    meter: &mut Meter,
+    name: &str,
+    options: OpenOptions,
+    commits: u64,
+) -> Result<u64, Failure> {
+    let folder = Folder::new(name)?;
+    let store = options.open(&folder.0)?;
     let tree = db::plant(store.jungle())?;
-    meter.count(COMMITS, || db::put_all(&tree, COMMITS))?;
-    db::check(&tree, COMMITS)?;
+    let before = store.log_stats().syncs;
+    meter.count(commits, || db::put_all(&tree, commits))?;
+    let syncs = store.log_stats().syncs - before;
+    db::check(&tree, commits)?;
     drop(tree);
-    Ok(store.close()?)
+    store.close()?;
+    Ok(syncs)
 }
 
 /// A folder with a checkpoint and some commits since it, opened and closed.
