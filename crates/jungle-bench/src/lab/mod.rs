@@ -14,7 +14,7 @@ use std::time::Instant;
 
 pub use self::machine::{Machine, cores};
 pub use self::raw::{Cause, Conditions, LeftOut, Raw, Settings, beside_busy};
-pub use self::versions::{engine, said};
+pub use self::versions::{engine, revision, said};
 use crate::args::Request;
 use crate::plan::{self, Case};
 use crate::runner::{self, Found};

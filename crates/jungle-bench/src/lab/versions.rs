@@ -36,7 +36,7 @@ pub fn of(systems: &[System]) -> BTreeMap<String, String> {
 const TOLD: [&str; 5] = ["--", ".", ":!docs", ":!*.md", ":!xtask"];
 
 /// The checkout's last that changed a program, and whether something in one was changed since.
-fn revision() -> Option<String> {
+pub fn revision() -> Option<String> {
     let of_programs = |words: &[&str]| said("git", &[words, &TOLD].concat());
     let revision = of_programs(&["log", "-1", "--format=%h", "--abbrev=12"])?;
     let is_changed = of_programs(&["status", "--porcelain", "--untracked-files=no"]).is_some();

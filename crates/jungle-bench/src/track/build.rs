@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::lab::said;
+use crate::lab::{revision, said};
 
 /// What was counted, and with what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -13,13 +13,16 @@ pub struct Build {
     pub compiler: String,
     /// The valgrind that counted.
     pub counter: String,
+    /// The revision that was counted, as it is told of experiments.
+    pub revision: String,
 }
 
 impl Build {
     /// Of this program.
     pub fn of(counter: String) -> Build {
-        let compiler = said("rustc", &["--version"]).unwrap_or_else(|| "unknown".to_owned());
-        Build { kind: kind(), compiler, counter }
+        let known = |said: Option<String>| said.unwrap_or_else(|| "unknown".to_owned());
+        let compiler = known(said("rustc", &["--version"]));
+        Build { kind: kind(), compiler, counter, revision: known(revision()) }
     }
 
     /// Can figures of the two be compared at all?

@@ -118,6 +118,7 @@ pub(super) mod tests {
             kind: kind.to_owned(),
             compiler: compiler.to_owned(),
             counter: "valgrind-3".to_owned(),
+            revision: "abc".to_owned(),
         };
         Record { build, figures: figures.iter().map(figure).collect() }
     }

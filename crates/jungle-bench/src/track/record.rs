@@ -75,7 +75,7 @@ fn hint(error: &io::Error) -> &'static str {
 }
 
 /// What stands first, each with a line of its own.
-const HEADERS: [&str; 3] = ["build", "compiler", "counter"];
+const HEADERS: [&str; 4] = ["build", "compiler", "counter", "revision"];
 
 const TITLE: &str = "\
 # Instructions of one operation of each workload. `cargo xtask track --record` writes this file;
@@ -101,9 +101,9 @@ impl Record {
     }
 
     fn text(&self) -> String {
-        let Build { kind, compiler, counter } = &self.build;
+        let Build { kind, compiler, counter, revision } = &self.build;
         let mut text = TITLE.to_owned();
-        let headers = HEADERS.into_iter().zip([kind, compiler, counter]);
+        let headers = HEADERS.into_iter().zip([kind, compiler, counter, revision]);
         headers.for_each(|(name, value)| _ = writeln!(text, "{name}\t{value}"));
         for Figure { name, instructions } in &self.figures {
             let _ = writeln!(text, "{name}\t{instructions:.2}");
@@ -128,9 +128,13 @@ fn parse(text: &str) -> Result<Record, (usize, LineError)> {
             line.split_once('\t').filter(|(found, value)| *found == name && !value.is_empty());
         found.map(|(_, value)| value.to_owned()).ok_or((at, LineError::Header(name)))
     };
-    let [kind, compiler, counter] = HEADERS;
-    let build =
-        Build { kind: header(kind)?, compiler: header(compiler)?, counter: header(counter)? };
+    let [kind, compiler, counter, revision] = HEADERS;
+    let build = Build {
+        kind: header(kind)?,
+        compiler: header(compiler)?,
+        counter: header(counter)?,
+        revision: header(revision)?,
+    };
     let mut figures: Vec<Figure> = Vec::new();
     for (at, line) in lines {
         let figure = figure(line).map_err(|wrong| (at, wrong))?;
@@ -157,14 +161,19 @@ fn figure(line: &str) -> Result<Figure, LineError> {
 mod tests {
     use super::{Build, Figure, LineError, Record, parse};
 
-    const HEAD: &str = "# why\nbuild\tdev\ncompiler\trustc 1\ncounter\tvalgrind-3\n\n";
+    const HEAD: &str =
+        "# why\nbuild\tdev\ncompiler\trustc 1\ncounter\tvalgrind-3\nrevision\tabc, changed\n\n";
 
     #[test]
     fn what_is_written_is_read() {
         let figure = |name: &str, instructions| Figure { name: name.to_owned(), instructions };
         let text = |text: &str| text.to_owned();
-        let build =
-            Build { kind: text("dev, a"), compiler: text("rustc 1"), counter: text("valgrind-3") };
+        let build = Build {
+            kind: text("dev, a"),
+            compiler: text("rustc 1"),
+            counter: text("valgrind-3"),
+            revision: text("abc, changed"),
+        };
         let figures = vec![figure("point-read", 1153.5), figure("diff", 20_000_000.0)];
         let record = Record { build, figures };
         assert_eq!(parse(&record.text()).unwrap(), record);
@@ -179,12 +188,12 @@ mod tests {
     fn a_wrong_line_is_told_with_its_number() {
         let with = |line: &str| format!("{HEAD}a\t1.5\n{line}\n");
         let number = |text: &str| LineError::Number(text.to_owned());
-        check(&with("b 2"), 7, LineError::Figure("b 2".to_owned()));
-        check(&with("\t2"), 7, LineError::Figure("\t2".to_owned()));
+        check(&with("b 2"), 8, LineError::Figure("b 2".to_owned()));
+        check(&with("\t2"), 8, LineError::Figure("\t2".to_owned()));
         for wrong in ["", "many", "NaN", "inf", "-1", "0", "1\t2"] {
-            check(&with(&format!("b\t{wrong}")), 7, number(wrong));
+            check(&with(&format!("b\t{wrong}")), 8, number(wrong));
         }
-        check(&with("a\t2"), 7, LineError::Twice("a".to_owned()));
+        check(&with("a\t2"), 8, LineError::Twice("a".to_owned()));
     }
 
     #[test]
@@ -193,6 +202,8 @@ mod tests {
         check("# why\na\t1.5\n", 2, LineError::Header("build"));
         check("build\tdev\ncompiler\t\n", 2, LineError::Header("compiler"));
         check("build\tdev\ncompiler\trustc 1\n", 3, LineError::Header("counter"));
+        let without = HEAD.replace("revision\tabc, changed\n\n", "a\t1.5\n");
+        check(&without, 5, LineError::Header("revision"));
         assert!(parse(HEAD).unwrap().figures.is_empty());
     }
 }

@@ -6,7 +6,8 @@ use super::compare::{Change, Comparison, Line};
 
 /// A line for each workload, then what stands out, each line of that beginning with `!!`.
 pub fn render(comparison: &Comparison) -> String {
-    let Comparison { counted, lines, tolerance_percent, .. } = comparison;
+    let Comparison { recorded, counted, lines, tolerance_percent } = comparison;
+    let revision = &recorded.revision;
     let mut text = format!("instructions of one operation ({})\n", counted.kind);
     let _ = writeln!(text, "{:<16} {:>12} {:>12}", "workload", "recorded", "counted");
     for line in lines {
@@ -17,7 +18,8 @@ pub fn render(comparison: &Comparison) -> String {
     outstanding(comparison).iter().for_each(|what| text += &format!("!! {what}\n"));
     let same = comparison.with(Change::Same).count();
     let all = lines.len();
-    let _ = writeln!(text, "{same} of {all} as recorded, within {tolerance_percent} %");
+    let when = format!("as recorded at revision {revision}, within {tolerance_percent} %");
+    let _ = writeln!(text, "{same} of {all} {when}");
     if same < all {
         let _ = writeln!(text, "if that is meant, `cargo xtask track --record` records it");
     }
@@ -99,13 +101,14 @@ old                       1.0            -
 !! not recorded: new
 !! recorded, and gone: old
 !! recorded with rustc 1, counted with rustc 2: differences may be its
-1 of 4 as recorded, within 2 %
+1 of 4 as recorded at revision abc, within 2 %
 if that is meant, `cargo xtask track --record` records it
 "
         );
         let json: serde_json::Value = serde_json::from_str(&json(&comparison).unwrap()).unwrap();
         assert_eq!(json["lines"][1]["change"], "worse");
         assert_eq!(json["lines"][3]["counted"], serde_json::Value::Null);
+        assert_eq!(json["recorded"]["revision"], "abc");
     }
 
     #[test]
@@ -113,7 +116,8 @@ if that is meant, `cargo xtask track --record` records it
         let record = record("dev", "rustc 1", &[("a", 100.0)]);
         let text = render(&Comparison::of(&record, &record, 2.0));
         assert!(!text.contains("!!"), "{text}");
-        assert!(text.ends_with("\n1 of 1 as recorded, within 2 %\n"), "{text}");
+        let all = "\n1 of 1 as recorded at revision abc, within 2 %\n";
+        assert!(text.ends_with(all), "{text}");
     }
 
     #[test]

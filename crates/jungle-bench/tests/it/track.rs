@@ -20,7 +20,7 @@ fn refusal(name: &str, record: Option<&str>) -> String {
     text(&output.stderr)
 }
 
-const RECORD: &str = "build\tdev\ncompiler\trustc 1\ncounter\tvalgrind-3\ncommit\t";
+const RECORD: &str = "build\tdev\ncompiler\trustc 1\ncounter\tvalgrind-3\nrevision\tabc\ncommit\t";
 
 /// Whoever renames a workload, or takes one away, records that. One that is new is told of by
 /// `track` until it is recorded.
@@ -32,7 +32,7 @@ fn every_workload_is_right_and_none_that_is_recorded_is_gone() {
     let record = fs::read_to_string(root.join("docs/measurements/track.tsv")).unwrap();
     let name = |line: &str| line.split('\t').next().unwrap().to_owned();
     let recorded = record.lines().filter(|line| !line.starts_with('#')).map(name);
-    let recorded: Vec<String> = recorded.skip(3).collect();
+    let recorded: Vec<String> = recorded.skip(4).collect();
     let done: Vec<String> = text(&output.stdout).lines().map(name).collect();
     let (done, new): (Vec<String>, Vec<String>) =
         done.into_iter().partition(|name| recorded.contains(name));
@@ -50,6 +50,6 @@ fn what_is_missing_is_told_with_how_to_get_it() {
 #[test]
 fn a_record_that_is_wrong_is_told_with_its_line() {
     let said = refusal("wrong", Some(&format!("{RECORD}many\n")));
-    assert!(said.contains("track-wrong.tsv, line 4: `many` is no number"), "{said}");
+    assert!(said.contains("track-wrong.tsv, line 5: `many` is no number"), "{said}");
     assert!(said.contains("`--record` writes it anew"), "{said}");
 }
