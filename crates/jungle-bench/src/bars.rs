@@ -188,6 +188,7 @@ pub const RULES: &[Rule] = &[
     rule("cluster", "resume-most", 1, NeverOver(8.0)),
     rule("cluster", "drained-most", 1, NeverOver(0.5)),
     rule("cluster", "reads", 1, NeverOver(100.0)),
+    // Of what a page costs: whoever needs less beside others answers more, and nothing falls.
     rule("cluster", "share", 1, AtMost(1.05)),
     rule("cluster", "newcomer", 1, AtMost(15_000.0)),
     rule("alice", "remote-live", 2, AtMost(1.3)),

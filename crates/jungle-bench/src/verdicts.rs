@@ -154,6 +154,16 @@ mod tests {
         assert!(!of(&[1.0, 1.001, 1.0]));
     }
 
+    /// It is what a page costs one of three, over one alone: with less, each reads more.
+    #[test]
+    fn a_server_that_is_quicker_beside_others_passes() {
+        for (share, is_pass) in [(0.77, true), (1.05, true), (1.06, false)] {
+            let row = row(System::Jungle, 1, &[share]);
+            let verdicts = all(&[Row { experiment: "cluster", case: "share", ..row }]);
+            assert_eq!(verdicts[0].is_pass(), is_pass, "{share}");
+        }
+    }
+
     /// Each tells of the longest time of a round: a middle one of these would leave out the worst.
     #[test]
     fn the_longest_of_all_is_that_of_all_rounds() {
