@@ -700,6 +700,50 @@ visit('what others make of a value that is being edited is told, and may be writ
   assert.equal(attributes.name.value, 'a spade of ana')
 })
 
+visit('what is written stays wherever one goes, and when others delete the node', garden('draft', '&path=/tools/0'), async (page) => {
+  await page.locator('.live', { hasText: 'live' }).waitFor()
+  const field = page.getByLabel('value of name', { exact: true })
+  const fresh = page.getByLabel('name of a new attribute')
+  const unsaved = page.locator('.unsaved')
+  await page.getByRole('button', { name: /^edit name/ }).click()
+  await field.fill('a spade of ana')
+  await fresh.fill('place')
+  // So does another one that is edited besides.
+  await page.getByRole('button', { name: /^edit borrowed/ }).click()
+  await page.getByLabel('value of borrowed', { exact: true }).waitFor()
+  const stays = async () => {
+    await field.waitFor()
+    assert.deepEqual([await field.inputValue(), await fresh.inputValue()], ['a spade of ana', 'place'])
+    assert.equal(await unsaved.innerText(), '')
+  }
+  await stays()
+
+  await row(page, 'rake').click()
+  await page.getByRole('heading', { name: 'rake' }).waitFor()
+  await field.waitFor({ state: 'detached' })
+  await unsaved.getByText('Not saved: name, place').waitFor()
+  await unsaved.getByRole('link', { name: '/tools/0' }).click()
+  await stays()
+  assert.equal(await page.getByLabel('value of borrowed', { exact: true }).count(), 0, 'nothing was written there')
+
+  await page.getByRole('slider', { name: 'revision', exact: true }).press('ArrowLeft')
+  await unsaved.getByText('Not saved: name, place').waitFor()
+  await field.waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'to the newest' }).click()
+  await stays()
+
+  await page.getByRole('link', { name: 'History', exact: true }).click()
+  await unsaved.getByRole('link', { name: '/tools/0' }).click()
+  await stays()
+
+  await api.commit('draft', 'bo', 'the spade goes', [{ op: 'remove', path: '/tools/0' }])
+  await page.getByText('Not there any more').waitFor()
+  await unsaved.getByText('What you wrote', { exact: true }).click()
+  assert.equal(await unsaved.getByLabel('what you wrote as name').inputValue(), 'a spade of ana')
+  await unsaved.getByRole('button', { name: 'Discard' }).click()
+  await unsaved.getByRole('link').waitFor({ state: 'detached' })
+})
+
 visit('nothing is removed that was not seen', garden('unseen', '&path=/tools/0'), async (page) => {
   const stream = '**/watch?*'
   await page.route(stream, refuse)

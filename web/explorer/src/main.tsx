@@ -5,6 +5,7 @@ import { Home } from './panels/Home.tsx'
 import { Notices } from './parts/Notices.tsx'
 import { Bar } from './parts/Bar.tsx'
 import { Explorer } from './parts/Explorer.tsx'
+import { Unsaved } from './parts/Unsaved.tsx'
 import { App } from './state/app.ts'
 import { onKey } from './state/shortcuts.ts'
 import './styles/base.css'
@@ -27,6 +28,7 @@ function Page({ app }: { app: App }) {
   return (
     <>
       <Bar app={app} />
+      <Unsaved app={app} />
       {session ? <Explorer key={`${session.tree}\n${session.branch}\n${session.top}`} app={app} session={session} /> : <Without app={app} />}
       <Notices app={app} />
       <HelpDialog app={app} />

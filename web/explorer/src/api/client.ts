@@ -66,7 +66,7 @@ async function send(url: string, options: RequestInit = {}): Promise<Response> {
 
 /** Is there something on the page that was typed in or chosen, and not sent yet? */
 function isWriting(): boolean {
-  if (document.querySelector('.editor, .conflict.settled, dialog[open]') !== null) return true
+  if (document.querySelector('.editor, .unsaved > *, .conflict.settled, dialog[open]') !== null) return true
   return [...document.querySelectorAll<HTMLInputElement>('.new-attribute input')].some(({ value }) => value !== '')
 }
 

@@ -7,6 +7,12 @@ export const KINDS: readonly Kind[] = ['text', 'int', 'float', 'bool', 'null', '
 const INT_MIN = -(2n ** 63n)
 const INT_MAX = 2n ** 63n - 1n
 
+/** A value as it is typed in, which need not be one. */
+export interface Typed {
+  kind: Kind
+  text: string
+}
+
 /** In one line. Text is in quotes, so that it is told from what it may look like. */
 export function shown(value: Value): string {
   const cut = value.bytes === undefined ? '' : ` … ${size(value.bytes)}`

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Edit, Node, Value } from '../api/types.ts'
 import { formsOf } from '../model/forms.ts'
@@ -9,6 +9,7 @@ import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
 import { AttributeName, telling, ValueText } from '../parts/Value.tsx'
 import { WholeEditor, wholeValue } from '../parts/WholeEditor.tsx'
+import { closeUntouched, type Draft, type Editing } from '../state/drafts.ts'
 import { NodeDialogs } from './NodeDialogs.tsx'
 
 /** A node: its attributes, and what can be done with it. */
@@ -93,32 +94,36 @@ interface NodeProps extends PanelProps {
   node: Node
 }
 
-/** An attribute that is being edited. */
-interface Editing {
-  name: string
-  /** The value as it was when the editing began: what others make of it meanwhile is not unseen. */
-  old: Value
-  /** What others have made of it since, where that may be written over; nothing where they removed it. */
-  seen?: { now: Value | undefined }
-  /** What was last asked to be kept: it may be told before it is answered. */
-  sent?: Value
-}
+/** Where nothing can be edited, what is written waits. */
+const NONE: ReadonlyMap<string, Editing> = new Map()
 
 function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolean }) {
-  const [editing, edit] = useState<Editing>()
+  const draft = app.drafts.of(session.tree, session.branch, node.path)
+  useEffect(() => () => closeUntouched(draft), [draft])
+  const edits = isRead ? NONE : draft.edits
   const names = Object.keys(node.attributes)
   // What is being written stays, also where others have removed the attribute.
-  const listed = editing && !names.includes(editing.name) ? [...names, editing.name].sort() : names
-  /** Was it kept? */
-  const keep = async (name: string, value: Value, old?: Value): Promise<boolean> => {
-    edit((it) => (it?.name === name ? { ...it, sent: value } : it))
+  const others = [...edits.keys()].filter((name) => !names.includes(name))
+  const listed = others.length === 0 ? names : [...names, ...others].sort()
+  const edit = (name: string, old: Value) => {
+    draft.edits.set(name, { old })
+    app.changed()
+  }
+  const close = (name: string) => {
+    draft.edits.delete(name)
+    app.changed()
+  }
+  /** Was it kept? Without an editor it is a new one. */
+  const keep = async (name: string, value: Value, editing?: Editing): Promise<boolean> => {
+    const typed = editing?.typed
+    if (editing) editing.sent = value
+    const old = editing?.seen ? editing.seen.now : editing?.old
     const guarded = await app.did(unless(session, node.path, name, old))
     if (guarded === undefined) return false
     const put = { op: 'put' as const, path: node.path, attribute: name, value }
     const said = `${name} = ${shown(value)}`.slice(0, 200)
     const isKept = await app.commit([...guarded.tests, put], said, guarded.tag) !== undefined
-    // Another one may be edited meanwhile.
-    if (isKept) edit((now) => (now?.name === name ? undefined : now))
+    if (isKept && editing) settle(draft, name, editing, editing.typed === typed ? undefined : value)
     void session.select(session.chosen)
     return isKept
   }
@@ -136,20 +141,16 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
       <dl class="attributes">
         {listed.map((name) => {
           const value = node.attributes[name]
+          const editing = edits.get(name)
           return (
-            <div key={name} class={editing?.name === name ? 'editing' : ''}>
+            <div key={name} class={editing ? 'editing' : ''}>
               <dt><AttributeName name={name} /></dt>
               <dd>
-                {editing?.name === name
-                  ? (
-                    <>
-                      <WholeEditor app={app} version={session.shown} path={node.path} attribute={name} value={editing.old} label={name} onKeep={(next, old) => void keep(name, next, editing.seen ? editing.seen.now : old)} onCancel={() => edit(undefined)} />
-                      {(value || node.attributes_next === undefined) && <Meanwhile editing={editing} now={value} onSeen={() => edit({ ...editing, seen: { now: value } })} />}
-                    </>
-                  )
-                  : value && <Shown name={name} value={value} isRead={isRead} onEdit={() => edit({ name, old: value })} />}
+                {editing
+                  ? <Edited app={app} session={session} node={node} name={name} editing={editing} onKeep={(next) => void keep(name, next, editing)} onCancel={() => close(name)} />
+                  : value && <Shown name={name} value={value} isRead={isRead} onEdit={() => edit(name, value)} />}
               </dd>
-              {editing?.name !== name && value && (
+              {!editing && value && (
                 <dd class="meta">
                   <span class="kind">{value.type}</span>
                   {!isRead && <button type="button" class="plain" aria-label={`remove ${name}`} title="Remove" onClick={() => void unset(name, value)}>×</button>}
@@ -165,17 +166,51 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
           <button type="button" onClick={() => void session.moreAttributes()}>More</button>
         </p>
       )}
-      {!isRead && <NewAttribute taken={names} onKeep={keep} />}
+      {!isRead && <NewAttribute draft={draft} taken={names} onKeep={keep} />}
     </>
   )
 }
 
+interface EditedProps extends NodeProps {
+  name: string
+  editing: Editing
+  onKeep: (value: Value) => void
+  onCancel: () => void
+}
+
+function Edited({ app, session, node, name, editing, onKeep, onCancel }: EditedProps) {
+  const now = node.attributes[name]
+  const see = () => {
+    editing.seen = { now }
+    app.changed()
+  }
+  return (
+    <>
+      <WholeEditor
+        app={app} version={session.shown} path={node.path} attribute={name} value={editing.old} typed={editing.typed} label={name}
+        isFocused={editing.typed === undefined} onLoad={(whole) => { editing.old = whole }} onWrite={(typed) => { editing.typed = typed }}
+        onKeep={onKeep} onCancel={onCancel}
+      />
+      {(now || node.attributes_next === undefined) && <Meanwhile name={name} editing={editing} now={now} onSeen={see} />}
+    </>
+  )
+}
+
+/** Closes the editor of what was kept. Who went on writing meanwhile does so from what is `there` now. */
+function settle({ edits }: Draft, name: string, editing: Editing, there: Value | undefined) {
+  if (there !== undefined) {
+    editing.old = there
+    delete editing.seen
+  } else if (edits.get(name) === editing) edits.delete(name)
+}
+
 /** What others have made of a value that is being edited: a save is refused until that was seen. What is cut is not told: it may be the same. */
-function Meanwhile({ editing: { old, seen, sent }, now, onSeen }: { editing: Editing; now: Value | undefined; onSeen: () => void }) {
+function Meanwhile({ name, editing: { old, seen, sent }, now, onSeen }: { name: string; editing: Editing; now: Value | undefined; onSeen: () => void }) {
   if (now?.bytes !== undefined || same(now, seen ? seen.now : old) || (now && same(now, sent))) return null
   const goOn = () => {
     onSeen()
-    document.querySelector<HTMLElement>('.editor [aria-label^="value of"]')?.focus()
+    const fields = [...document.querySelectorAll<HTMLElement>('.editor [aria-label]')]
+    fields.find((field) => field.getAttribute('aria-label') === `value of ${name}`)?.focus()
   }
   return (
     <p class="line" role="alert">
@@ -204,9 +239,12 @@ function Shown({ name, value, isRead, onEdit }: { name: string; value: Value; is
   return <button type="button" class="shown" aria-label={`edit ${name}: ${shown(value)}`} onClick={onEdit}>{content}</button>
 }
 
-function NewAttribute({ taken, onKeep }: { taken: string[]; onKeep: (name: string, value: Value) => Promise<boolean> }) {
-  const [name, setName] = useState('')
-  const [text, setText] = useState('')
+function NewAttribute({ draft, taken, onKeep }: { draft: Draft; taken: string[]; onKeep: (name: string, value: Value) => Promise<boolean> }) {
+  const [{ name, text }, setFresh] = useState(draft.fresh)
+  const write = (part: Partial<Draft['fresh']>) => {
+    draft.fresh = { ...draft.fresh, ...part }
+    setFresh(draft.fresh)
+  }
   const [isSent, setSent] = useState(false)
   const isTaken = !isSent && name !== '' && taken.includes(name)
   const submit = async (event: SubmitEvent) => {
@@ -217,14 +255,14 @@ function NewAttribute({ taken, onKeep }: { taken: string[]; onKeep: (name: strin
     setSent(false)
     if (!isKept) return
     // The next one may be there already.
-    setName((now) => (now === name ? '' : now))
-    setText((now) => (now === text ? '' : now))
+    if (draft.fresh.name === name) write({ name: '' })
+    if (draft.fresh.text === text) write({ text: '' })
     document.getElementById('new-attribute')?.focus()
   }
   return (
     <form class="line new-attribute" onSubmit={submit}>
-      <input id="new-attribute" value={name} placeholder="attribute" aria-label="name of a new attribute" autocomplete="off" spellcheck={false} onInput={(event) => setName(event.currentTarget.value)} />
-      <input value={text} placeholder="value: 7, 0.5, true, words" aria-label="value of a new attribute" autocomplete="off" spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
+      <input id="new-attribute" value={name} placeholder="attribute" aria-label="name of a new attribute" autocomplete="off" spellcheck={false} onInput={(event) => write({ name: event.currentTarget.value })} />
+      <input value={text} placeholder="value: 7, 0.5, true, words" aria-label="value of a new attribute" autocomplete="off" spellcheck={false} onInput={(event) => write({ text: event.currentTarget.value })} />
       <span class="kind">{text === '' ? '' : guess(text).type}</span>
       <button type="submit" disabled={name === '' || isTaken}>Add</button>
       {isTaken && <span class="wrong" role="alert">{name} is there already</span>}

@@ -31,7 +31,7 @@ const PANELS: Record<View, ComponentType<PanelProps>> = {
 
 /** A tree: its time above, its nodes on the left, what one looks at on the right. */
 export function Explorer({ app, session }: PanelProps) {
-  const view = session.offers(app.address.view) ? app.address.view : 'node'
+  const { view } = app
   const tabs = VIEWS.filter((one) => session.offers(one) && (one !== 'search' || view === 'search'))
   const Panel = PANELS[view]
   useEffect(() => {

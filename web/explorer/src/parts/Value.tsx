@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Attributes, Kind, Value } from '../api/types.ts'
-import { edited, KINDS, read, shown } from '../model/value.ts'
+import { edited, KINDS, read, shown, type Typed } from '../model/value.ts'
 
 /** Attributes that tell most about a node, if they are text. */
 const TELLING = ['title', 'name', 'text', 'label']
@@ -51,21 +51,27 @@ function brief(value: Value): string {
 
 interface EditorProps {
   value: Value
+  /** What has been made of it so far, where it is opened again. */
+  typed?: Typed | undefined
   /** What the field is for, to those who do not see it. */
   label: string
   onKeep: (value: Value) => void
   onCancel?: () => void
   /** Something else is there than was kept, if anything was. */
-  onWrite?: () => void
+  onWrite?: (typed: Typed) => void
   keep?: string
   isFocused?: boolean
 }
 
 /** A value being written: its type and what it is. What cannot be is said, and not kept. */
-export function ValueEditor({ value, label, onKeep, onCancel, onWrite, keep = 'Save', isFocused = true }: EditorProps) {
-  const [kind, setKind] = useState<Kind>(value.type)
-  const [text, setText] = useState(edited(value))
+export function ValueEditor({ value, typed, label, onKeep, onCancel, onWrite, keep = 'Save', isFocused = true }: EditorProps) {
+  const [{ kind, text }, setTyped] = useState<Typed>(typed ?? { kind: value.type, text: edited(value) })
   const [wrong, setWrong] = useState<string>()
+  const write = (next: Typed) => {
+    setTyped(next)
+    setWrong(undefined)
+    onWrite?.(next)
+  }
   const submit = () => {
     const found = read(kind, text)
     if (typeof found === 'string') setWrong(found)
@@ -82,18 +88,13 @@ export function ValueEditor({ value, label, onKeep, onCancel, onWrite, keep = 'S
     event.preventDefault()
     event.stopPropagation()
   }
-  const change = (next: Kind) => {
-    setKind(next)
-    setWrong(undefined)
-    onWrite?.()
-    if (next === 'bool' && text !== 'true') setText('false')
-  }
+  const change = (next: Kind) => write({ kind: next, text: next === 'bool' && text !== 'true' ? 'false' : text })
   return (
     <span class="editor" onKeyDown={key}>
       <select aria-label={`type of ${label}`} value={kind} onChange={(event) => change(event.currentTarget.value as Kind)}>
         {KINDS.map((one) => <option key={one}>{one}</option>)}
       </select>
-      <Field kind={kind} text={text} label={label} isFocused={isFocused} onText={(next) => { setText(next); setWrong(undefined); onWrite?.() }} />
+      <Field kind={kind} text={text} label={label} isFocused={isFocused} onText={(next) => write({ kind, text: next })} />
       <button type="button" class="main" onClick={submit}>{keep}</button>
       {onCancel && <button type="button" onClick={onCancel}>Cancel</button>}
       {wrong && <span class="wrong" role="alert">{wrong}</span>}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Value } from '../api/types.ts'
-import { size, toBase64 } from '../model/value.ts'
+import { size, toBase64, type Typed } from '../model/value.ts'
 import type { App } from '../state/app.ts'
 import { ValueEditor } from './Value.tsx'
 
@@ -12,23 +12,28 @@ interface Props {
   path: string
   attribute: string
   value: Value
+  /** What has been made of it so far, where it is opened again. */
+  typed?: Typed | undefined
   /** What the field is for, to those who do not see it. */
   label: string
   keep?: string
-  /** With the value that was there before, all of it. */
-  onKeep: (value: Value, old: Value) => void
+  isFocused?: boolean
+  /** All of a value that was cut is there. */
+  onLoad?: (whole: Value) => void
+  onKeep: (value: Value) => void
   onCancel?: () => void
-  onWrite?: () => void
+  onWrite?: (typed: Typed) => void
 }
 
 /** What is cut is fetched whole before it is edited. */
-export function WholeEditor({ app, version, path, attribute, value, onKeep, ...more }: Props) {
+export function WholeEditor({ app, version, path, attribute, value, onLoad, ...more }: Props) {
   const { onCancel } = more
   const [whole, setWhole] = useState<Value | undefined>(value.bytes === undefined ? value : undefined)
   const fetchIt = async () => {
     const found = await app.did(wholeValue(version, path, attribute, value))
-    if (found) setWhole(found.value)
-    else onCancel?.()
+    if (found === undefined) return onCancel?.()
+    setWhole(found.value)
+    onLoad?.(found.value)
   }
   if (whole === undefined) {
     return (
@@ -38,7 +43,7 @@ export function WholeEditor({ app, version, path, attribute, value, onKeep, ...m
       </span>
     )
   }
-  return <ValueEditor value={whole} onKeep={(next) => onKeep(next, whole)} {...more} />
+  return <ValueEditor value={whole} {...more} />
 }
 
 /** All of a value that is known to begin so, with the `ETag` of the version it is from. */

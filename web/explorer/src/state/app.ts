@@ -2,8 +2,9 @@
 
 import * as api from '../api/client.ts'
 import type { Committed, Edit, Me, Role, Tree } from '../api/types.ts'
-import { type Address, HOME, type Part, readAddress, writeAddress } from '../model/address.ts'
+import { type Address, HOME, type Part, readAddress, type View, writeAddress } from '../model/address.ts'
 import { child, isBelow, isPosition, isWithin, lastKey, parent, partOf } from '../model/path.ts'
+import { type Draft, Drafts } from './drafts.ts'
 import { Session } from './session.ts'
 
 export interface Notice {
@@ -28,6 +29,7 @@ export class App {
   /** Who this is, once the server has said so. */
   me: Me | undefined
   notices: Notice[] = []
+  readonly drafts = new Drafts()
   /** What has just been made, moved or found: the tree scrolls there. */
   wanted: string | undefined
   /** On a phone, one of the two is seen. */
@@ -74,6 +76,20 @@ export class App {
 
   href(part: Part): string {
     return writeAddress({ ...this.address, ...part } as Address)
+  }
+
+  /** The view that is shown: the one of the address, where it is offered. */
+  get view(): View {
+    const { view } = this.address
+    return this.session?.offers(view) === false ? 'node' : view
+  }
+
+  /** Is the node there to be edited, with what is written of it? */
+  isEdited({ tree, branch, path }: Draft): boolean {
+    const { address, session } = this
+    if (session === undefined || this.view !== 'node' || address.at !== undefined || !this.mayEdit) return false
+    const isAsked = address.tree === tree && address.branch === branch && address.path === path
+    return isAsked && (session.node !== undefined || session.missing === undefined)
   }
 
   home(): void {

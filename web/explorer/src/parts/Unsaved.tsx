@@ -1,0 +1,46 @@
+import type { App } from '../state/app.ts'
+import { discard, type Draft, written } from '../state/drafts.ts'
+import { Link } from './Link.tsx'
+import { AttributeName } from './Value.tsx'
+
+/** What is written of nodes that are not there to be edited just now: where that is, and what. */
+export function Unsaved({ app }: { app: App }) {
+  const drafts = app.drafts.written.filter((draft) => !app.isEdited(draft))
+  return (
+    <div class="unsaved" role="status">
+      {drafts.map((draft) => (
+        <Line key={`${draft.tree}\n${draft.branch}\n${draft.path}`} app={app} draft={draft} />
+      ))}
+    </div>
+  )
+}
+
+function Line({ app, draft }: { app: App; draft: Draft }) {
+  const { tree, branch, path } = draft
+  const texts = written(draft)
+  const show = () => {
+    app.wanted = path
+    app.pane = 'panel'
+  }
+  const giveUp = () => {
+    discard(draft)
+    app.changed()
+  }
+  return (
+    <div class="line">
+      <span>
+        Not saved:{' '}
+        {texts.map(([name], at) => <span key={at}>{at > 0 && ', '}<strong><AttributeName name={name} /></strong></span>)}
+        {' '}of{' '}
+        <Link app={app} to={{ tree, branch, path, at: undefined, view: 'node' }} then={show}>
+          {path === '/' || tree !== app.address.tree ? tree : ''}{path === '/' ? '' : path}{branch === 'main' ? '' : ` on ${branch}`}
+        </Link>
+      </span>
+      <details>
+        <summary>What you wrote</summary>
+        {texts.map(([name, text], at) => <textarea key={at} readOnly aria-label={`what you wrote as ${name}`} rows={2} value={text} />)}
+      </details>
+      <button type="button" onClick={giveUp}>Discard</button>
+    </div>
+  )
+}

@@ -1,0 +1,75 @@
+/** What is written and not saved yet: it stays wherever one goes, and whatever others delete meanwhile. */
+
+import type { Value } from '../api/types.ts'
+import { edited, type Typed } from '../model/value.ts'
+
+/** An attribute that is being edited. */
+export interface Editing {
+  /** The value as it was when the editing began: what others make of it meanwhile is not unseen. */
+  old: Value
+  /** What was made of it, once something was. */
+  typed?: Typed
+  /** What others have made of it since, where that may be written over; nothing where they removed it. */
+  seen?: { now: Value | undefined }
+  /** What was last asked to be kept: it may be told before it is answered. */
+  sent?: Value
+}
+
+/** What is written of one node. */
+export interface Draft {
+  readonly tree: string
+  readonly branch: string
+  readonly path: string
+  /** The attributes that are being edited, by their names. */
+  readonly edits: Map<string, Editing>
+  /** A new one, as far as it is typed in. */
+  fresh: { name: string; text: string }
+}
+
+export class Drafts {
+  private readonly all = new Map<string, Draft>()
+
+  /** Of this node: an empty one, where nothing is written. */
+  of(tree: string, branch: string, path: string): Draft {
+    const key = `${tree}\n${branch}\n${path}`
+    const known = this.all.get(key)
+    if (known !== undefined) return known
+    for (const [other, { edits, fresh }] of this.all) {
+      if (edits.size === 0 && isEmpty(fresh)) this.all.delete(other)
+    }
+    const draft: Draft = { tree, branch, path, edits: new Map(), fresh: { name: '', text: '' } }
+    this.all.set(key, draft)
+    return draft
+  }
+
+  /** Those in which something is written. */
+  get written(): Draft[] {
+    return [...this.all.values()].filter((draft) => written(draft).length > 0)
+  }
+}
+
+/** What is written, by the names of the attributes. */
+export function written({ edits, fresh }: Draft): [name: string, text: string][] {
+  const found: [string, string][] = []
+  for (const [name, { old, typed }] of edits) {
+    if (typed !== undefined && isOther(old, typed)) found.push([name, typed.text])
+  }
+  if (!isEmpty(fresh)) found.push([fresh.name, fresh.text])
+  return found
+}
+
+/** Closes the editors in which nothing is written. */
+export function closeUntouched({ edits }: Draft): void {
+  for (const [name, { old, typed }] of edits) {
+    if (typed === undefined || !isOther(old, typed)) edits.delete(name)
+  }
+}
+
+export function discard(draft: Draft): void {
+  draft.edits.clear()
+  draft.fresh = { name: '', text: '' }
+}
+
+const isOther = (old: Value, { kind, text }: Typed) => kind !== old.type || text !== edited(old)
+
+const isEmpty = ({ name, text }: Draft['fresh']) => name === '' && text === ''
