@@ -9,8 +9,8 @@ import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
 import { AttributeName, telling, ValueText } from '../parts/Value.tsx'
 import { WholeEditor, wholeValue } from '../parts/WholeEditor.tsx'
+import type { Question } from '../state/app.ts'
 import { closeUntouched, type Draft, type Editing } from '../state/drafts.ts'
-import { NodeDialogs } from './NodeDialogs.tsx'
 
 /** A node: its attributes, and what can be done with it. */
 export function NodePanel({ app, session }: PanelProps) {
@@ -26,10 +26,7 @@ export function NodePanel({ app, session }: PanelProps) {
       </div>
     )
   }
-  const open = (dialog: string) => () => {
-    app.dialog = dialog
-    app.changed()
-  }
+  const open = (does: Question['does']) => () => app.ask({ does, node })
   return (
     <>
       <Breadcrumbs app={app} session={session} path={node.path} />
@@ -48,7 +45,6 @@ export function NodePanel({ app, session }: PanelProps) {
       <Attributes key={`${node.path}\n${session.at ?? ''}`} app={app} session={session} node={node} isRead={isRead} />
       {!isPast && isRead && <p class="quiet">You may read this tree, and not change it.</p>}
       <Programs app={app} session={session} node={node} />
-      <NodeDialogs app={app} session={session} node={node} />
     </>
   )
 }

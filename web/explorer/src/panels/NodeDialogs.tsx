@@ -1,35 +1,28 @@
+import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Attributes, Edit, Node } from '../api/types.ts'
 import { child, keyOf, lastKey, parent } from '../model/path.ts'
 import { count, guess } from '../model/value.ts'
 import { Dialog } from '../parts/Dialog.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
+import type { Question } from '../state/app.ts'
 
-interface Props extends PanelProps {
-  node: Node
-}
-
-/** Adding, moving and deleting. */
-export function NodeDialogs(props: Props) {
-  const { app, session, node } = props
+/** Adding, moving and deleting. Others may delete the node meanwhile: then its answer says so. */
+export function NodeDialogs({ app, session }: PanelProps) {
+  const { dialog } = app
+  if (dialog === undefined || dialog === 'help') return null
   const close = () => {
-    app.dialog = undefined
-    app.changed()
+    app.ask(undefined)
     document.getElementById('tree')?.focus()
   }
-  switch (app.dialog) {
-    case 'add':
-      return <Add {...props} onClose={close} />
-    case 'move':
-      return node.path === session.top ? null : <Move {...props} onClose={close} />
-    case 'remove':
-      return node.path === session.top ? null : <Remove {...props} onClose={close} />
-    default:
-      return null
-  }
+  const { does, node } = dialog
+  const Asked = QUESTIONS[does]
+  const now = session.node?.path === node.path ? session.node : node
+  return <Asked app={app} session={session} node={now} onClose={close} />
 }
 
-interface AskProps extends Props {
+interface AskProps extends PanelProps {
+  node: Node
   onClose: () => void
 }
 
@@ -114,3 +107,5 @@ function Remove({ app, session, node, onClose }: AskProps) {
     </Dialog>
   )
 }
+
+const QUESTIONS: Record<Question['does'], ComponentType<AskProps>> = { add: Add, move: Move, remove: Remove }

@@ -35,7 +35,7 @@ export function Bar({ app }: { app: App }) {
       <span class="grow" />
       <Who app={app} />
       <button type="button" class="plain" aria-label={`colours: ${theme}`} title={`Colours: ${theme}`} onClick={() => { app.theme = next }}>{sign}</button>
-      <button type="button" class="plain keys-button" aria-label="keys" title="Keys (?)" onClick={() => { app.dialog = 'help'; app.changed() }}>?</button>
+      <button type="button" class="plain keys-button" aria-label="keys" title="Keys (?)" onClick={() => app.ask('help')}>?</button>
     </header>
   )
 }

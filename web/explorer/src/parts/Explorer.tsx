@@ -6,6 +6,7 @@ import { GraphPanel } from '../panels/Graph.tsx'
 import { HistoryPanel } from '../panels/History.tsx'
 import { MergePanel } from '../panels/Merge.tsx'
 import { NodePanel } from '../panels/Node.tsx'
+import { NodeDialogs } from '../panels/NodeDialogs.tsx'
 import { SearchPanel } from '../panels/Search.tsx'
 import { VIEWS, type View } from '../model/address.ts'
 import type { App } from '../state/app.ts'
@@ -61,6 +62,7 @@ export function Explorer({ app, session }: PanelProps) {
           </div>
         </section>
       </main>
+      <NodeDialogs app={app} session={session} />
     </>
   )
 }

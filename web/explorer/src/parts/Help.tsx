@@ -4,12 +4,8 @@ import { Dialog } from './Dialog.tsx'
 
 export function HelpDialog({ app }: { app: App }) {
   if (app.dialog !== 'help') return null
-  const close = () => {
-    app.dialog = undefined
-    app.changed()
-  }
   return (
-    <Dialog app={app} title="Keys" onClose={close}>
+    <Dialog app={app} title="Keys" onClose={() => app.ask(undefined)}>
       <dl class="keys">
         {shortcuts(app).map(([keys, what]) => (
           <div key={keys}>

@@ -1,7 +1,7 @@
 /** What the whole page shows: where it is, who is there, what was said. */
 
 import * as api from '../api/client.ts'
-import type { Committed, Edit, Me, Role, Tree } from '../api/types.ts'
+import type { Committed, Edit, Me, Node, Role, Tree } from '../api/types.ts'
 import { type Address, HOME, type Part, readAddress, type View, writeAddress } from '../model/address.ts'
 import { child, isBelow, isPosition, isWithin, lastKey, parent, partOf } from '../model/path.ts'
 import { type Draft, Drafts } from './drafts.ts'
@@ -12,6 +12,12 @@ export interface Notice {
   text: string
   hint?: string | undefined
   isBad: boolean
+}
+
+/** What is asked about a node: that one, whatever is shown by then. */
+export interface Question {
+  does: 'add' | 'move' | 'remove'
+  node: Node
 }
 
 export type Theme = 'auto' | 'light' | 'dark'
@@ -34,7 +40,8 @@ export class App {
   wanted: string | undefined
   /** On a phone, one of the two is seen. */
   pane: 'tree' | 'panel' = 'tree'
-  dialog: string | undefined
+  /** What stands in front of the page. A question goes with the place where it was asked. */
+  dialog: 'help' | Question | undefined
   private listeners = new Set<() => void>()
   private isDue = false
   private nextNotice = 0
@@ -98,6 +105,7 @@ export class App {
 
   private arrive(address: Address): void {
     const { session } = this
+    if (this.dialog !== 'help' && writeAddress(address) !== writeAddress(this.address)) this.dialog = undefined
     this.address = address
     document.title = title(address)
     if (address.tree === undefined) {
@@ -225,6 +233,12 @@ export class App {
   private has(roles: readonly (Role | null)[]): boolean {
     const tree = this.me?.tree
     return tree == null || tree.name !== this.address.tree || roles.includes(tree.whole)
+  }
+
+  /** Puts a dialog in front of the page, or takes it away. */
+  ask(dialog: App['dialog']): void {
+    this.dialog = dialog
+    this.changed()
   }
 
   say(text: string): void {

@@ -1,11 +1,13 @@
 /** Keys that work wherever nothing is being written. */
 
 import type { View } from '../model/address.ts'
-import type { App } from './app.ts'
+import type { App, Question } from './app.ts'
 
 const VIEW_KEYS: Record<string, View> = {
   n: 'node', g: 'graph', c: 'changes', h: 'history', b: 'branches', e: 'merge',
 }
+
+const QUESTION_KEYS: Record<string, Question['does']> = { a: 'add', m: 'move', Delete: 'remove' }
 
 type Shortcut = readonly [keys: string, what: string]
 
@@ -48,8 +50,7 @@ export function onKey(app: App, event: KeyboardEvent): void {
 
 function act(app: App, key: string): boolean {
   if (key === '?') {
-    app.dialog = 'help'
-    app.changed()
+    app.ask('help')
     return true
   }
   const { session } = app
@@ -59,6 +60,15 @@ function act(app: App, key: string): boolean {
     if (!session.offers(view)) return false
     app.pane = 'panel'
     app.go({ view })
+    return true
+  }
+  const does = QUESTION_KEYS[key]
+  if (does !== undefined) {
+    const { node } = session
+    if (!mayEdit(app) || node === undefined || (does !== 'add' && isTop(app))) return false
+    app.pane = 'panel'
+    app.go({ view: 'node' })
+    app.ask({ does, node })
     return true
   }
   switch (key) {
@@ -76,14 +86,6 @@ function act(app: App, key: string): boolean {
       return true
     case '0':
       app.go({ at: undefined })
-      return true
-    case 'a':
-    case 'm':
-    case 'Delete':
-      if (!mayEdit(app) || (key !== 'a' && isTop(app))) return false
-      app.dialog = { a: 'add', m: 'move', Delete: 'remove' }[key]
-      app.pane = 'panel'
-      app.go({ view: 'node' })
       return true
   }
   return false
