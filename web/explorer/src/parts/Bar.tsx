@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { App, Theme } from '../state/app.ts'
 import { expression } from '../model/words.ts'
 import { Person } from './Person.tsx'
@@ -49,12 +49,16 @@ const LIVE = {
 function Search({ app }: { app: App }) {
   const find = app.address.view === 'search' ? (app.address.find ?? '') : ''
   const [text, setText] = useState(find)
-  useEffect(() => setText(find), [find])
+  /** What was typed in, by the expression that was made of it. */
+  const typed = useRef(new Map<string, string>())
+  useEffect(() => setText(typed.current.get(find) ?? find), [find])
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     if (text.trim() === '' || app.session === undefined) return
     app.pane = 'panel'
-    app.go({ view: 'search', find: expression(text, [...app.session.attributes]) })
+    const made = expression(text, [...app.session.attributes])
+    typed.current.set(made, text)
+    app.go({ view: 'search', find: made })
   }
   return (
     <form class="search" role="search" onSubmit={submit}>
