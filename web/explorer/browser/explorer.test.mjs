@@ -854,6 +854,58 @@ visit('a long value that somebody else has changed is not written over', async (
   }
 })
 
+const LINES = 'a line of a poem\n'.repeat(6_000)
+
+const putPoem = (tree, value) => (
+  api.commit(tree, 'bo', 'a poem', [{ op: 'put', path: '/tools/0', attribute: 'poem', value: { type: 'text', value } }])
+)
+
+const poem = (tree) => async () => {
+  await plant(api, tree)
+  await putPoem(tree, LINES)
+  return `?tree=${tree}&path=/tools/0`
+}
+
+visit('what others make of a long value is told, and may be written over', poem('told-long'), async (page) => {
+  await page.locator('.live', { hasText: 'live' }).waitFor()
+  const field = page.getByLabel('value of poem', { exact: true })
+  await page.getByRole('button', { name: /^edit poem/ }).click()
+  await page.getByRole('button', { name: /^Load all/ }).click()
+  await field.waitFor()
+  await field.evaluate((area) => area.setSelectionRange(0, 0))
+  await page.keyboard.type('of ana: ')
+  await putPoem('told-long', `${LINES}of bo`)
+  const told = page.getByRole('alert').filter({ hasText: 'Somebody has made it "a line of a poem' })
+  await told.waitFor()
+  assert.ok((await told.innerText()).length < 400, 'a person does not read all of it again')
+  const goOn = page.getByRole('button', { name: 'Write over that' })
+  await goOn.click()
+  await goOn.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Save' }).click()
+  await field.waitFor({ state: 'detached' })
+  const value = await (await fetch(`${server.url}/api/v1/trees/told-long/value?path=/tools/0&attribute=poem`)).text()
+  assert.equal(value, `of ana: ${LINES}`)
+})
+
+visit('of a long value nothing is removed that was not seen', poem('unseen-long'), async (page) => {
+  const stream = '**/watch?*'
+  await page.route(stream, refuse)
+  const refused = page.waitForResponse(stream)
+  await page.reload()
+  await refused
+  const remove = page.getByRole('button', { name: 'remove poem' })
+  await remove.waitFor()
+  // As long as it was, with the same beginning.
+  await putPoem('unseen-long', `${LINES.slice(0, -2)}!\n`)
+  const again = page.waitForResponse(/\/node\?/)
+  await remove.click()
+  await page.locator('.notice.bad').waitFor()
+  await again
+  await drawn(page)
+  await remove.click()
+  await remove.waitFor({ state: 'detached' })
+})
+
 visit('attributes behind the first page are shown, and stay while others commit', async () => {
   await api.create('attributes')
   const put = (attribute, value) => ({ op: 'put', path: '/', attribute, value: { type: 'text', value } })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Kind } from '../src/api/types.ts'
-import { count, edited, guess, read, shown, size } from '../src/model/value.ts'
+import type { Kind, Value } from '../src/api/types.ts'
+import { count, edited, guess, read, same, shown, size } from '../src/model/value.ts'
 
 describe('ints of 64 bits', () => {
   test.each([
@@ -21,6 +21,28 @@ describe('ints of 64 bits', () => {
   test.each(['9223372036854775808', '-9223372036854775809', '', '1.0', '1e3', '0x10', '٣'])(
     '%j is refused', (text) => expect(read('int', text)).toBeTypeOf('string'),
   )
+})
+
+describe('values that are cut', () => {
+  const text = (value: string, bytes?: number): Value => ({ type: 'text', value, ...(bytes === undefined ? {} : { bytes }) })
+  const bytes = (value: string, bytes?: number): Value => ({ ...text(value, bytes), type: 'bytes' })
+
+  test.each<[string, Value, Value, boolean]>([
+    ['all of it', text('a poém'), text('a p', 7), true],
+    ['another length', text('a poem'), text('a p', 7), false],
+    ['another beginning', text('a poém'), text('a q', 7), false],
+    ['another one that is cut', text('a p', 7), text('a p', 8), false],
+    ['bytes, whose last digits stand for more', bytes('AAECAwQF'), bytes('AAECAw==', 6), true],
+    ['other bytes', bytes('AQECAwQF'), bytes('AAECAw==', 6), false],
+    ['another type', bytes('AAECAwQF'), text('AAECAwQF'), false],
+  ])('%s', (_, left, right, isSame) => {
+    expect([same(left, right), same(right, left)]).toEqual([isSame, isSame])
+  })
+
+  test('of a long one the first letters are shown', () => {
+    expect([shown(text('a poem'), 3), shown(text('a poem', 2048), 3), shown(text('a poem'))])
+      .toEqual(['"a p" …', '"a p" … 2.0 KiB', '"a poem"'])
+  })
 })
 
 describe('other types', () => {

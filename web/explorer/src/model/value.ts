@@ -13,12 +13,14 @@ export interface Typed {
   text: string
 }
 
-/** In one line. Text is in quotes, so that it is told from what it may look like. */
-export function shown(value: Value): string {
+/** In one line. Text is in quotes, so that it is told from what it may look like; so many letters of it at most. */
+export function shown(value: Value, letters = Infinity): string {
   const cut = value.bytes === undefined ? '' : ` … ${size(value.bytes)}`
   switch (value.type) {
-    case 'text':
-      return JSON.stringify(value.value) + cut
+    case 'text': {
+      const text = String(value.value)
+      return JSON.stringify(text.slice(0, letters)) + (text.length > letters && cut === '' ? ' …' : cut)
+    }
     case 'bytes': {
       const bytes = fromBase64(String(value.value))
       return `0x${hex(bytes.subarray(0, 32), '')}${bytes.length > 32 && cut === '' ? '…' : ''}${cut}`
@@ -103,9 +105,23 @@ export function guess(text: string): Value {
   return { type: 'text', value: text }
 }
 
+/** Is it the same? Of what is cut its beginning and its length tell: between the two it may be another. */
 export function same(left: Value | undefined, right: Value | undefined): boolean {
   if (left === undefined || right === undefined) return left === right
-  return left.type === right.type && left.value === right.value
+  if (left.type !== right.type) return false
+  if (left.bytes === undefined && right.bytes === undefined) return left.value === right.value
+  const [one, other] = [beginning(left), beginning(right)]
+  return length(left) === length(right) && (one.startsWith(other) || other.startsWith(one))
+}
+
+/** What is certain to be in all of it, too: the last digits of base64 stand for what was cut off as well. */
+export function beginning({ type, value, bytes }: Value): string {
+  return type === 'bytes' && bytes !== undefined ? String(value).slice(0, -4) : String(value)
+}
+
+function length({ type, value, bytes }: Value): number {
+  if (bytes !== undefined) return bytes
+  return type === 'bytes' ? fromBase64(String(value)).length : new TextEncoder().encode(String(value)).length
 }
 
 export function fromBase64(text: string): Uint8Array {

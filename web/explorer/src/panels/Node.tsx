@@ -124,10 +124,10 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
     return isKept
   }
   const unset = async (name: string, value: Value) => {
-    const of = { path: node.path, attribute: name }
-    // Nothing that was not seen is removed; what is cut cannot be held against all of it here.
-    const tests = value.bytes === undefined ? [{ op: 'test' as const, ...of, value }] : []
-    await app.commit([...tests, { op: 'unset', ...of }], `without ${name}`)
+    const { path } = node
+    // Nothing that was not seen is removed.
+    const guarded = await app.did(allOf(session, node, name, value).then((all) => unless(session, path, name, all)))
+    if (guarded) await app.commit([...guarded.tests, { op: 'unset', path, attribute: name }], `without ${name}`, guarded.tag)
     void session.select(session.chosen)
   }
   return (
@@ -176,18 +176,31 @@ interface EditedProps extends NodeProps {
 
 function Edited({ app, session, node, name, editing, onKeep, onCancel }: EditedProps) {
   const now = node.attributes[name]
-  const see = () => {
-    editing.seen = { now }
+  const { path } = node
+  const isLoaded = editing.old.bytes === undefined
+  // Until all of it is there nothing is written, and it is taken as it is by then.
+  const old = !isLoaded && now?.bytes !== undefined ? now : editing.old
+  /** Was it seen? All of it is needed, for the test that goes with a save. */
+  const see = async () => {
+    const whole = now?.bytes === undefined ? now : (await app.did(wholeValue(session.shown, path, name, now)))?.value
+    if (now !== undefined && whole === undefined) return false
+    editing.seen = { now: whole }
     app.changed()
+    return true
+  }
+  const load = (whole: Value) => {
+    editing.old = whole
+    // It may be newer than the beginning that is shown.
+    void session.select(session.chosen)
   }
   return (
     <>
       <WholeEditor
-        app={app} version={session.shown} path={node.path} attribute={name} value={editing.old} typed={editing.typed} label={name}
-        isFocused={editing.typed === undefined} onLoad={(whole) => { editing.old = whole }} onWrite={(typed) => { editing.typed = typed }}
+        app={app} version={session.shown} path={path} attribute={name} value={old} typed={editing.typed} label={name}
+        isFocused={editing.typed === undefined} onLoad={load} onWrite={(typed) => { editing.typed = typed }}
         onKeep={onKeep} onCancel={onCancel}
       />
-      {(now || node.attributes_next === undefined) && <Meanwhile name={name} editing={editing} now={now} onSeen={see} />}
+      {isLoaded && (now || node.attributes_next === undefined) && <Meanwhile name={name} editing={editing} now={now} onSeen={see} />}
     </>
   )
 }
@@ -200,20 +213,29 @@ function settle({ edits }: Draft, name: string, editing: Editing, there: Value |
   } else if (edits.get(name) === editing) edits.delete(name)
 }
 
-/** What others have made of a value that is being edited: a save is refused until that was seen. What is cut is not told: it may be the same. */
-function Meanwhile({ name, editing: { old, seen, sent }, now, onSeen }: { name: string; editing: Editing; now: Value | undefined; onSeen: () => void }) {
-  if (now?.bytes !== undefined || same(now, seen ? seen.now : old) || (now && same(now, sent))) return null
-  const goOn = () => {
-    onSeen()
+/** Letters of what others have made of a value: of a long one a person sees that it is another. */
+const TOLD_MAX = 120
+
+/** What others have made of a value that is being edited: a save is refused until that was seen. */
+function Meanwhile({ name, editing: { old, seen, sent }, now, onSeen }: { name: string; editing: Editing; now: Value | undefined; onSeen: () => Promise<boolean> }) {
+  if (same(now, seen ? seen.now : old) || (now && same(now, sent))) return null
+  const goOn = async () => {
+    if (!await onSeen()) return
     const fields = [...document.querySelectorAll<HTMLElement>('.editor [aria-label]')]
     fields.find((field) => field.getAttribute('aria-label') === `value of ${name}`)?.focus()
   }
   return (
     <p class="line" role="alert">
-      <span>Somebody has {now === undefined ? 'removed it' : <>made it <ValueText value={now} /></>} meanwhile.</span>
-      <button type="button" onClick={goOn}>Write over that</button>
+      <span>Somebody has {now === undefined ? 'removed it' : <>made it <ValueText value={now} letters={TOLD_MAX} /></>} meanwhile.</span>
+      <button type="button" onClick={() => void goOn()}>Write over that</button>
     </p>
   )
+}
+
+/** All of a value that may be shown cut, as it is in the revision that is shown. */
+async function allOf({ shown }: PanelProps['session'], { path, revision }: Node, attribute: string, value: Value): Promise<Value> {
+  if (value.bytes === undefined) return value
+  return (await wholeValue({ ...shown, at: `${revision}` }, path, attribute, value)).value
 }
 
 /** What keeps somebody else's value from being written over: edits that test, or the version to build upon. */

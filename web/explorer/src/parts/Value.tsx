@@ -9,8 +9,8 @@ const SUMMARY_MAX = 5
 const LETTERS_MAX = 120
 
 /** A value, coloured by its type. */
-export function ValueText({ value }: { value: Value }) {
-  return <span class={`value ${value.type}`}>{shown(value)}</span>
+export function ValueText({ value, letters }: { value: Value; letters?: number }) {
+  return <span class={`value ${value.type}`}>{shown(value, letters)}</span>
 }
 
 /** What an attribute is called: a number or a word that was imported as JSON stands in one without a name. */

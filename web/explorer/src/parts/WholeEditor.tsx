@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Value } from '../api/types.ts'
-import { size, toBase64, type Typed } from '../model/value.ts'
+import { beginning, size, toBase64, type Typed } from '../model/value.ts'
 import type { App } from '../state/app.ts'
 import { ValueEditor } from './Value.tsx'
 
@@ -51,8 +51,6 @@ export async function wholeValue(version: api.Version, path: string, attribute: 
   const response = await api.whole(version, path, attribute)
   const isText = known.type === 'text'
   const value = isText ? await response.text() : toBase64(new Uint8Array(await response.arrayBuffer()))
-  // The last digits of base64 stand for what was cut off, too.
-  const begin = isText ? String(known.value) : String(known.value).slice(0, -4)
-  if (!value.startsWith(begin)) throw new api.Problem(409, `${path} has another ${attribute} by now`)
+  if (!value.startsWith(beginning(known))) throw new api.Problem(409, `${path} has another ${attribute} by now`)
   return { value: { type: known.type, value }, tag: response.headers.get('ETag') ?? '' }
 }
