@@ -249,6 +249,33 @@ visit('Enter saves a value where it is written, and nowhere else', garden('enter
   assert.equal(commits, 1)
 })
 
+visit('the keyboard goes on where it was', garden('keyboard', '&path=/tools/0'), async (page) => {
+  const isFocused = (begin) => page.waitForFunction((begin) => {
+    const { activeElement } = document
+    return (activeElement.ariaLabel ?? activeElement.textContent).startsWith(begin)
+  }, begin)
+  const field = page.getByLabel('value of name', { exact: true })
+  await page.getByRole('button', { name: /^edit name/ }).press('Enter')
+  await field.press('Escape')
+  await isFocused('edit name')
+  await page.keyboard.press('Enter')
+  await field.fill('a spade')
+  await field.press('Enter')
+  await isFocused('edit name: "a spade"')
+  await page.getByRole('button', { name: 'remove name' }).press('Enter')
+  await isFocused('edit borrowed')
+  // A dialog, by its buttons, gives the focus back to what opened it.
+  const dialog = page.getByRole('dialog')
+  await page.locator('.sheet').getByRole('button', { name: 'Move', exact: true }).press('Enter')
+  await dialog.getByRole('button', { name: 'Cancel' }).press('Enter')
+  await dialog.waitFor({ state: 'detached' })
+  await isFocused('Move')
+  // And another panel is read from its beginning.
+  await page.goto(`${server.url}/explorer/?tree=keyboard&view=search&find=exists%20sunny`)
+  await page.getByRole('link', { name: '/beds/herbs' }).press('Enter')
+  await isFocused('herbs')
+})
+
 visit('several lines are written on a phone', garden('lines', '&path=/tools/0'), async (page) => {
   await chosen(page).click()
   await page.getByRole('button', { name: /^edit name/ }).click()

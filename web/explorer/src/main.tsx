@@ -7,6 +7,7 @@ import { Bar } from './parts/Bar.tsx'
 import { Explorer } from './parts/Explorer.tsx'
 import { Unsaved } from './parts/Unsaved.tsx'
 import { App } from './state/app.ts'
+import { keepFocus } from './state/focus.ts'
 import { onKey } from './state/shortcuts.ts'
 import './styles/base.css'
 import './styles/frame.css'
@@ -24,6 +25,7 @@ function Page({ app }: { app: App }) {
     addEventListener('keydown', key)
     return () => removeEventListener('keydown', key)
   }, [app])
+  useEffect(keepFocus, [])
   const { session } = app
   return (
     <>

@@ -24,7 +24,7 @@ export function Home({ app }: { app: App }) {
   }
   return (
     <main class="home-page">
-      <h1>Trees</h1>
+      <h1 tabIndex={-1}>Trees</h1>
       {creates && <form class="line" onSubmit={create}>
         <input value={name} placeholder="a new tree" aria-label="name of a new tree" onInput={(event) => setName(event.currentTarget.value)} />
         <button type="submit" class="main">Create</button>

@@ -11,14 +11,10 @@ import type { Question } from '../state/app.ts'
 export function NodeDialogs({ app, session }: PanelProps) {
   const { dialog } = app
   if (dialog === undefined || dialog === 'help') return null
-  const close = () => {
-    app.ask(undefined)
-    document.getElementById('tree')?.focus()
-  }
   const { does, node } = dialog
   const Asked = QUESTIONS[does]
   const now = session.node?.path === node.path ? session.node : node
-  return <Asked app={app} session={session} node={now} onClose={close} />
+  return <Asked app={app} session={session} node={now} onClose={() => app.ask(undefined)} />
 }
 
 interface AskProps extends PanelProps {

@@ -13,19 +13,29 @@ interface Props {
   children: ComponentChildren
 }
 
-/** A question in front of everything else: the browser keeps the focus in it, Escape closes it. */
+/** A question in front of everything else: the browser keeps the focus in it and gives it back, Escape closes it. */
 export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   // What is said behind it is dim, and to who is read to it is not said at all.
   const before = useRef(new Set(app.notices.map(({ id }) => id)))
   const wrong = app.notices.findLast((notice) => notice.isBad && !before.current.has(notice.id))
-  useEffect(() => dialog.current?.showModal(), [])
+  const isThere = useRef(true)
+  useEffect(() => {
+    const element = dialog.current
+    element?.showModal()
+    return () => {
+      isThere.current = false
+      // One that is taken away open gives nothing back.
+      element?.close()
+      if (document.activeElement === document.body) document.getElementById('tree')?.focus()
+    }
+  }, [])
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     onDo?.()
   }
   return (
-    <dialog ref={dialog} onClose={onClose} aria-labelledby="dialog-title">
+    <dialog ref={dialog} onClose={() => isThere.current && onClose()} aria-labelledby="dialog-title">
       <form onSubmit={submit}>
         <h2 id="dialog-title">{title}</h2>
         {children}
