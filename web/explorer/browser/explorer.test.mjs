@@ -1061,6 +1061,47 @@ visit('a phone shows the tree or the node', garden('phone'), async (page) => {
   assert.ok(width <= 390, `nothing sticks out: ${width}`)
 }, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })
 
+const NARROW = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
+
+visit('a narrow phone has all of the way back to the newest, and of a dialog', async () => {
+  await plant(api, 'narrow')
+  const { revisions } = await api.get('/trees/narrow/revisions')
+  return `?tree=narrow&path=/tools/0&at=${revisions[1].revision}`
+}, async (page) => {
+  const newest = page.getByRole('link', { name: 'to the newest' })
+  await newest.waitFor()
+  const { x, width } = await newest.boundingBox()
+  assert.ok(x >= 0 && x + width <= 360, `${x}, ${width}`)
+  await newest.click()
+  await chosen(page).click()
+  await page.getByRole('button', { name: 'Add a child' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Value').waitFor()
+  const [inside, seen] = await dialog.evaluate((it) => [it.scrollWidth, it.clientWidth])
+  assert.ok(inside <= seen, `${inside}, ${seen}`)
+}, NARROW)
+
+visit('a finger hits all buttons', garden('finger', '&path=/tools/0'), async (page) => {
+  const small = () => page.locator('button:visible').evaluateAll((all) => all.flatMap((button) => {
+    const { width, height } = button.getBoundingClientRect()
+    return width < 35 || height < 35 ? [`${button.ariaLabel ?? button.textContent}: ${width} x ${height}`] : []
+  }))
+  await chosen(page).click()
+  await page.getByRole('button', { name: 'remove name' }).waitFor()
+  assert.deepEqual(await small(), [])
+  await page.goto(`${server.url}/explorer/`)
+  await page.getByRole('button', { name: 'delete finger' }).waitFor()
+  assert.deepEqual(await small(), [])
+}, NARROW)
+
+visit('a phone tells of the trees of other clusters', '?', async (page) => {
+  const log = { stream: 'JUNGLE', first: 1, last: 1, bytes: 100, leader: null, replicas: [], syncs: true }
+  const elsewhere = [{ cluster: 'shop', server: 's0', address: 'http://127.0.0.1:1', trees: ['goods'], more: false }]
+  await page.route('**/api/v1/cluster', (route) => route.fulfill({ json: { log, servers: [], elsewhere } }))
+  await page.reload()
+  await page.getByRole('link', { name: 'goods' }).waitFor()
+}, NARROW)
+
 const PICTURES = {
   'explorer': ['&path=/beds/vegetables/0', {}],
   'explorer-dark': ['&path=/beds/vegetables/0', { colorScheme: 'dark' }],

@@ -24,15 +24,15 @@ export function Cluster() {
       )}
       <table class="trees">
         <thead>
-          <tr><th>name</th><th class="number">revision</th><th class="number">message</th><th>role</th><th>state</th><th>hash</th></tr>
+          <tr><th>name</th><th class="number">revision</th><th class="number wide">message</th><th class="wide">role</th><th>state</th><th>hash</th></tr>
         </thead>
         <tbody>
           {servers.map((server) => (
             <tr key={server.server} class={server.fault === null ? '' : 'bad'}>
               <td><Name {...server} /></td>
               <td class="number">{server.revision}</td>
-              <td class="number">{server.followed}</td>
-              <td>{server.role}</td>
+              <td class="number wide">{server.followed}</td>
+              <td class="wide">{server.role}</td>
               <td>
                 {state(server, log)}
                 {besides(server, Date.now()).map(({ text, isBad }) => <small key={text} class={isBad ? 'warning' : ''}>{text}</small>)}

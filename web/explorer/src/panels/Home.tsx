@@ -33,15 +33,15 @@ export function Home({ app }: { app: App }) {
       {trees && trees.length > 0 && (
         <table class="trees">
           <thead>
-            <tr><th>name</th><th class="number">nodes</th><th class="number">revision</th><th>changed</th><th><span class="unseen">actions</span></th></tr>
+            <tr><th>name</th><th class="number">nodes</th><th class="number wide">revision</th><th class="wide">changed</th><th><span class="unseen">actions</span></th></tr>
           </thead>
           <tbody>
             {trees.map((tree) => (
               <tr key={tree.name}>
                 <td><Link app={app} class="tree-link" to={{ tree: tree.name, path: '/', view: 'node' }}>{tree.name}</Link></td>
                 <td class="number">{count(tree.nodes)}</td>
-                <td class="number">{tree.revision}</td>
-                <td class="quiet" title={clock(tree.time)}>{ago(tree.time, Date.now())}</td>
+                <td class="number wide">{tree.revision}</td>
+                <td class="quiet wide" title={clock(tree.time)}>{ago(tree.time, Date.now())}</td>
                 <td class="row-actions">
                   {creates && <button type="button" class="link" aria-label={`rename ${tree.name}`} onClick={() => ask({ what: 'rename', tree })}>rename</button>}
                   {creates && <button type="button" class="link" aria-label={`delete ${tree.name}`} onClick={() => ask({ what: 'delete', tree })}>delete</button>}
