@@ -1094,6 +1094,18 @@ visit('a finger hits all buttons', garden('finger', '&path=/tools/0'), async (pa
   assert.deepEqual(await small(), [])
 }, NARROW)
 
+visit('a phone shows whether what others do comes at once, and who is read to is told', garden('reach'), async (page) => {
+  const isTold = (word) => page.getByRole('status').filter({ hasText: word }).waitFor()
+  const colour = () => page.locator('.live').evaluate((it) => getComputedStyle(it).color)
+  await isTold('live')
+  const live = await colour()
+  await page.route('**/watch?*', refuse)
+  await page.reload()
+  await isTold('connecting')
+  assert.ok(await page.locator('.live .word').isVisible())
+  assert.notEqual(await colour(), live)
+}, NARROW)
+
 visit('a phone tells of the trees of other clusters', '?', async (page) => {
   const log = { stream: 'JUNGLE', first: 1, last: 1, bytes: 100, leader: null, replicas: [], syncs: true }
   const elsewhere = [{ cluster: 'shop', server: 's0', address: 'http://127.0.0.1:1', trees: ['goods'], more: false }]

@@ -26,9 +26,10 @@ export function Bar({ app }: { app: App }) {
             <span aria-hidden="true">⎇ </span>{session.branch}
           </Link>
           <Search app={app} />
-          <span class={`live ${session.live}`} title={LIVE[session.live]}>
+          <span class={`live ${session.live}`} role="status" title={LIVE[session.live]}>
             <span class="dot" aria-hidden="true" />
             <span class="word">{session.live}</span>
+            {session.live === 'ended' && <span class="unseen">. {LIVE.ended}</span>}
           </span>
         </>
       )}
