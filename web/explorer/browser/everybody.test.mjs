@@ -66,6 +66,21 @@ async function check(page, what) {
   assert.ok(passes.length > 15, `${what}: only ${passes.length} rules were met`)
 }
 
+/** How much lighter or darker a text is than what is under it; axe looks at no placeholder, and at no single sign. */
+function contrast(element, part) {
+  const numbers = (color) => color.match(/[\d.]+/g).map(Number)
+  const light = (color) => color.map((channel) => channel / 255)
+    .map((share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, share, at) => sum + share * [0.2126, 0.7152, 0.0722][at], 0)
+  let under = element
+  while (numbers(getComputedStyle(under).backgroundColor)[3] === 0) under = under.parentElement
+  const back = numbers(getComputedStyle(under).backgroundColor).slice(0, 3)
+  const { color, opacity } = getComputedStyle(element, part)
+  const seen = back.map((channel, at) => channel + (numbers(color)[at] - channel) * Number(opacity))
+  const [low, high] = [light(seen), light(back)].sort((left, right) => left - right)
+  return (high + 0.05) / (low + 0.05)
+}
+
 /** Where one is on the board, and what must be there before it is looked at. */
 const BOARD = [
   ['the first boards', '/boards', '.card'],
@@ -101,6 +116,16 @@ for (const colorScheme of ['light', 'dark']) {
       ))
     }
   }
+
+  test(`what fields are for, and the crosses, can be read in the ${colorScheme}`, { timeout: 180_000 }, () => visit(
+    `${server.url}/explorer/?tree=garden&path=/tools/0`, async (page) => {
+      await page.getByRole('button', { name: 'remove name' }).waitFor()
+      for (const [what, part] of [['#search', '::placeholder'], ['#new-attribute', '::placeholder'], ['.meta button']]) {
+        const found = await page.locator(what).first().evaluate(contrast, part)
+        assert.ok(found >= 4.5, `${what}: ${found}`)
+      }
+    }, { colorScheme },
+  ))
 
   const logsIn = (run) => openGuarded(browser, { ana: 'admin' }, '/boards', run, { colorScheme })
   test(`the page to log in is for everybody in the ${colorScheme}`, { timeout: 180_000 }, () => logsIn(
