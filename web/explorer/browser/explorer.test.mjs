@@ -560,6 +560,18 @@ visit('a branch is made, changed and merged, its conflicts settled', garden('mer
   assert.equal(attributes.planted.value, 2026)
 })
 
+visit('who is read to hears which revision it is, and what is left to settle', garden('heard', '&view=history'), async (page) => {
+  const { revisions: [, , { revision }] } = await api.get('/trees/heard/revisions')
+  await page.getByRole('button', { name: `tag revision ${revision}`, exact: true }).waitFor()
+  await page.getByRole('link', { name: `changes of revision ${revision}`, exact: true }).click()
+  await page.locator('.told strong', { hasText: new RegExp(`^${revision}$`) }).waitFor()
+  await page.goto(`${server.url}/explorer/?tree=heard&view=merge&merge=winter`)
+  await page.getByRole('status').filter({ hasText: '1 conflict is not settled' }).waitFor()
+  await page.getByRole('group').filter({ hasText: '/beds/vegetables/0' }).getByLabel('main').check()
+  await page.getByRole('status').filter({ hasText: 'not settled' }).waitFor({ state: 'detached' })
+  assert.ok(await page.getByRole('button', { name: 'Merge winter into main' }).isEnabled())
+})
+
 visit('a value for a conflict that is being written is not passed over', garden('written', '&view=merge&merge=winter'), async (page) => {
   const conflict = page.getByRole('group').filter({ hasText: '/beds/vegetables/0' })
   const merge = page.getByRole('button', { name: 'Merge winter into main' })

@@ -45,7 +45,7 @@ function Line({ app, session, one, isShown }: PanelProps & { one: Revision; isSh
         </span>
       </span>
       <span class="row-actions">
-        <Link app={app} to={{ view: 'changes', at: isNewest ? undefined : one.revision, from: undefined }}>changes</Link>
+        <Link app={app} label={`changes of revision ${one.revision}`} to={{ view: 'changes', at: isNewest ? undefined : one.revision, from: undefined }}>changes</Link>
         {app.mayBranch && <TagButton app={app} session={session} one={one} />}
       </span>
     </li>
@@ -54,7 +54,7 @@ function Line({ app, session, one, isShown }: PanelProps & { one: Revision; isSh
 
 function TagButton({ app, session, one }: PanelProps & { one: Revision }) {
   const [name, setName] = useState<string>()
-  if (name === undefined) return <button type="button" class="link" onClick={() => setName('')}>tag</button>
+  if (name === undefined) return <button type="button" class="link" aria-label={`tag revision ${one.revision}`} onClick={() => setName('')}>tag</button>
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     if (name !== '') {

@@ -103,7 +103,7 @@ export function MergePanel({ app, session }: PanelProps) {
               ? <button type="button" class="main" onClick={() => void load()}>Preview again</button>
               : <button type="button" class="main" disabled={open > 0} onClick={() => void merge()}>Merge {from} into {into}</button>}
             {isOld && <span class="wrong" role="alert">Nothing was merged: {from} or {into} has changed since, or the server was started again.</span>}
-            {!isOld && open > 0 && <span class="quiet">{count(open)} {open === 1 ? 'conflict is' : 'conflicts are'} not settled</span>}
+            <span class="quiet" role="status">{!isOld && open > 0 && `${count(open)} ${open === 1 ? 'conflict is' : 'conflicts are'} not settled`}</span>
           </p>
         </>
       )}
