@@ -14,6 +14,7 @@ mod series;
 
 use std::collections::BTreeMap;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
@@ -519,20 +520,35 @@ impl Group {
     /// that what it replaces is used again as soon as nobody sees it.
     fn version(&mut self, branch: BranchId) -> Option<Snapshot> {
         let editor = self.editors.remove(&branch)?;
-        let version = if editor.is_changed() {
-            let base = editor.base().version();
-            let line = self.lines.remove(&branch);
-            let line = line.filter(|line| line.version_id().version() == base);
-            let mut line = line.unwrap_or_else(|| Tree::from_snapshot(editor.base()));
-            line.publish(editor);
-            let version = line.snapshot();
-            self.lines.insert(branch, line);
-            version
-        } else {
-            editor.base().clone()
-        };
+        let version = self.work_out(|group| group.publish(branch, editor));
         self.editors.insert(branch, Editor::new(version.clone()));
         Some(version)
+    }
+
+    fn publish(&mut self, branch: BranchId, editor: Editor) -> Snapshot {
+        if !editor.is_changed() {
+            return editor.base().clone();
+        }
+        let base = editor.base().version();
+        let line = self.lines.remove(&branch).filter(|line| line.version_id().version() == base);
+        let mut line = line.unwrap_or_else(|| Tree::from_snapshot(editor.base()));
+        line.publish(editor);
+        let version = line.snapshot();
+        self.lines.insert(branch, line);
+        version
+    }
+
+    /// Works something out in the editors. Where part of a tree cannot be read, or a bug is met,
+    /// that unwinds, and leaves them with what no record says: nothing is added then until all that
+    /// has gathered is decided.
+    fn work_out<T>(&mut self, work: impl FnOnce(&mut Group) -> T) -> T {
+        match catch_unwind(AssertUnwindSafe(|| work(self))) {
+            Ok(done) => done,
+            Err(cause) => {
+                self.is_closed = true;
+                resume_unwind(cause)
+            }
+        }
     }
 
     /// Works out what the attempts come to on top of all that has gathered, and adds that.
@@ -547,9 +563,28 @@ impl Group {
             self.reset();
         }
         // Before the heads are looked at: if they are newer, the record is refused for its number.
-        let (newest, mut time) = self.newest(shared);
+        let (newest, time) = self.newest(shared);
         self.refuse_repeated(shared, attempts, meta)?;
         attempts.iter().try_for_each(Attempt::check_merge_in_sequence)?;
+        let time = self.work_out(|group| group.place(shared, attempts, time))?;
+        let event = Event::Edited(attempts.iter().filter_map(Attempt::record).collect());
+        let revision = newest.next();
+        if let Some(RequestId { key, .. }) = meta.request() {
+            self.asked.extend(attempts.iter().map(|attempt| (revision, attempt.branch(), key)));
+        }
+        let record = CommitRecord { revision, time, meta: meta.clone(), event };
+        let is_anywhere = matches!(attempts, [only] if only.is_anywhere());
+        self.bound += usize::from(!is_anywhere || meta.request().is_some());
+        Ok(self.push(record))
+    }
+
+    /// Works out what the attempts come to, and does it; tells the time of that.
+    fn place(
+        &mut self,
+        shared: &Shared,
+        attempts: &mut [Attempt<'_>],
+        mut time: Timestamp,
+    ) -> Result<Timestamp, Failure> {
         for attempt in attempts.iter_mut() {
             time = time.max(attempt.newest_time()?);
             let editor = self.editors.remove(&attempt.branch());
@@ -566,15 +601,7 @@ impl Group {
                 return Err(NotWritten::NoRoom(error).into());
             }
         }
-        let event = Event::Edited(attempts.iter().filter_map(Attempt::record).collect());
-        let (revision, time) = (newest.next(), time.max(shared.now()));
-        if let Some(RequestId { key, .. }) = meta.request() {
-            self.asked.extend(attempts.iter().map(|attempt| (revision, attempt.branch(), key)));
-        }
-        let record = CommitRecord { revision, time, meta: meta.clone(), event };
-        let is_anywhere = matches!(attempts, [only] if only.is_anywhere());
-        self.bound += usize::from(!is_anywhere || meta.request().is_some());
-        Ok(self.push(record))
+        Ok(time.max(shared.now()))
     }
 
     /// Refuses what was asked for before. What may come to nothing is in its way.

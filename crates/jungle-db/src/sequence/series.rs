@@ -1,6 +1,6 @@
 //! Several commits that are worked out one after the other, and get their places together.
 
-use jungle_tree::{ChangeSet, Editor, Node, Snapshot, apply};
+use jungle_tree::{ApplyError, ChangeSet, Editor, Node, Snapshot, apply};
 
 use super::anywhere::is_anywhere;
 use super::{BATCH_MAX, Group, Sequencing, Ticket};
@@ -185,10 +185,11 @@ impl Series<'_> {
             Some(log) => (editor, log.to_vec().into()),
             None => redone(editor, branch.steps().as_mut()).map_err(UpdateError::NotWritten)?,
         };
+        let now = self.shared.now();
         self.group.editors.insert(branch.head.id, editor);
         let edit = edit_of(branch, changes);
         self.group.bound += usize::from(!is_anywhere);
-        self.push(&options.meta, vec![edit]);
+        self.push(&options.meta, vec![edit], now);
         Ok(self.worked_out(value))
     }
 
@@ -231,23 +232,28 @@ impl Series<'_> {
         meta: &CommitMeta,
         edits: Vec<(&TreeHandle, ChangeSet)>,
     ) -> Result<(), NotWritten> {
-        for (branch, changes) in &edits {
-            let editor = self.group.editors.get_mut(&branch.head.id).expect("one of the branches");
-            if let Err(error) = apply(editor, changes) {
-                // It may be changed in part.
-                self.group.is_closed = true;
-                return Err(NotWritten::NoRoom(error));
+        let shared = self.shared;
+        let worked_out = self.group.work_out(|group| {
+            for (branch, changes) in &edits {
+                let editor = group.editors.get_mut(&branch.head.id).expect("one of the branches");
+                apply(editor, changes)?;
             }
-        }
+            Ok::<_, ApplyError>(shared.now())
+        });
+        let now = worked_out.map_err(|error| {
+            // It may be changed in part.
+            self.group.is_closed = true;
+            NotWritten::NoRoom(error)
+        })?;
         let edits = edits.into_iter().map(|(branch, changes)| edit_of(branch, changes));
         self.group.bound += 1;
-        self.push(meta, edits.collect());
+        self.push(meta, edits.collect(), now);
         Ok(())
     }
 
-    fn push(&mut self, meta: &CommitMeta, edits: Vec<BranchEdit>) {
+    fn push(&mut self, meta: &CommitMeta, edits: Vec<BranchEdit>, now: Timestamp) {
         let (newest, time) = self.newest;
-        self.newest = (newest.next(), time.max(self.shared.now()));
+        self.newest = (newest.next(), time.max(now));
         let (revision, time) = self.newest;
         let event = Event::Edited(edits);
         self.group.push(CommitRecord { revision, time, meta: meta.clone(), event });

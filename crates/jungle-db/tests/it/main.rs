@@ -23,4 +23,5 @@ mod support;
 mod trees_by_name;
 mod turn;
 mod undo;
+mod unwound;
 mod watch;
