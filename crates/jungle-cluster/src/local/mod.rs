@@ -14,7 +14,7 @@ use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, RandomState};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jungle_db::{
@@ -36,6 +36,7 @@ use crate::cluster::Cluster;
 use crate::cluster::survey::OutboxStatus;
 use crate::follow::Follower;
 use crate::message;
+use crate::sequencer::Appender;
 
 /// An entry may not be longer: it has to fit into one message.
 const ENTRY_BYTES_MAX: usize = message::BYTES_MAX - (64 << 10);
@@ -84,6 +85,8 @@ const ENTRY_BYTES_MAX: usize = message::BYTES_MAX - (64 << 10);
 pub struct Local {
     jungle: Jungle,
     follower: Arc<Follower>,
+    /// Weak: its log asks how this stands.
+    appender: Weak<Appender>,
     /// What is waited on, apart from the state, for it to last.
     outbox: Jungle,
     usual: Durability,
@@ -218,6 +221,7 @@ impl Local {
             reserved: next,
             seen: Revision::default(),
             handed: 0,
+            is_undecided: false,
             // All that is in it was read from disk.
             kept: Revision::default(),
             rebased: 0,
@@ -235,6 +239,7 @@ impl Local {
         Ok(Arc::new(Local {
             jungle,
             follower,
+            appender: Arc::downgrade(&cluster.appender),
             outbox,
             usual,
             followed,

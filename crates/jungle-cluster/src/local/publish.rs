@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use jungle_db::{CommitMeta, Revision, Series, TreeHandle};
+use jungle_db::{CommitMeta, JournalError, NotWritten, Revision, Series, TreeHandle};
 use jungle_tree::{Change, ChangeSet, Snapshot, stands};
 
 use super::error::LocalError;
@@ -80,7 +80,11 @@ impl Local {
             let begun = Instant::now();
             // Else it would be the last time, and nobody would hear of it.
             let published = catch_unwind(AssertUnwindSafe(|| self.publish(SERIES_MAX)));
-            let Err(error) = published.unwrap_or(Err(LocalError::BrokenOff)) else {
+            let published = published.unwrap_or_else(|_| {
+                self.lock().is_undecided = true;
+                Err(LocalError::BrokenOff)
+            });
+            let Err(error) = published else {
                 self.gather(begun.elapsed());
                 continue;
             };
@@ -117,8 +121,19 @@ impl Local {
         let oldest = self.oldest(most)?;
         let Some((_, first)) = oldest.entries.first() else { return Ok(None) };
         let id = LocalId { writer: self.writer, number: first.number };
-        let placed = self.place_all(&oldest);
+        let placed = self.place_all(&oldest).and_then(|is_known| match is_known {
+            true => Ok(()),
+            false => self.settle(),
+        });
         let mut state = self.lock();
+        state.is_undecided = match &placed {
+            Ok(()) => false,
+            Err(LocalError::NotPublished(NotWritten::Undecided(_))) => true,
+            Err(_) => state.is_undecided,
+        };
+        if state.is_undecided {
+            return placed.map(|()| None);
+        }
         // This finds the same contradiction, and refuses what has it; or that it is settled, for
         // which nothing new need be there.
         (state.handed, state.seen) = (0, Revision::default());
@@ -135,9 +150,22 @@ impl Local {
         Ok(Some(id))
     }
 
+    /// Finds out what became of what was handed out before, where that is not known: what was sent
+    /// together with what removes a contradiction is not to be refused for that, and get its place.
+    fn settle(&self) -> Result<(), LocalError> {
+        if !self.lock().is_undecided {
+            return Ok(());
+        }
+        let appender = self.appender.upgrade().ok_or(LocalError::Left)?;
+        appender.settle().map_err(|error| {
+            LocalError::NotPublished(NotWritten::Refused(JournalError::new(error)))
+        })
+    }
+
     /// Gives entries their places, as many as get them together, or finds that the first one
-    /// contradicts what others did.
-    fn place_all(&self, oldest: &Oldest) -> Result<(), LocalError> {
+    /// contradicts what others did. Tells whether it is known by that what became of all that was
+    /// sent before.
+    fn place_all(&self, oldest: &Oldest) -> Result<bool, LocalError> {
         let writers = writers::open(&self.jungle)?;
         let mut branches: Vec<&TreeHandle> =
             oldest.lines.iter().map(|(branch, _)| branch).collect();
@@ -157,7 +185,7 @@ impl Local {
                 _ if placed.is_too_long => entries = &entries[..1],
                 // Others came first.
                 (1.., _) | (0, Err(Unplaced::Full)) if placed.commits == 0 => {}
-                _ => return Ok(()),
+                _ => return Ok(placed.commits > 0),
             }
         }
     }
@@ -181,7 +209,9 @@ impl Local {
         let (lines, mut entries) = (lines.collect(), entries.collect::<Vec<_>>());
         entries.sort_by_key(|(_, entry)| entry.number);
         entries.truncate(most);
-        state.handed = entries.last().map_or(0, |(_, entry)| entry.number);
+        let newest = entries.last().map_or(0, |(_, entry)| entry.number);
+        // Those before may be on their way still.
+        state.handed = state.handed.max(newest);
         Ok(Oldest { lines, entries })
     }
 }

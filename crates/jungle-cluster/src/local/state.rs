@@ -29,6 +29,8 @@ pub(super) struct State {
     /// Entries up to this one are with whoever publishes them, if any are: nobody else refuses
     /// them, since they may get their places meanwhile.
     pub(super) handed: u64,
+    /// It is not known whether they have their places: they may get them yet.
+    pub(super) is_undecided: bool,
     /// The revision of the outbox that has the newest entry.
     pub(super) kept: Revision,
     /// How often an entry was held against what others did.

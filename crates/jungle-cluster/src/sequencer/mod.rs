@@ -155,6 +155,12 @@ impl Appender {
         }
     }
 
+    /// As [`prove`](Appender::prove), as long as a commit is waited for: behind that nothing gets a
+    /// place any more that was sent from here before.
+    pub(crate) fn settle(&self) -> Result<(), LogError> {
+        self.prove(self.within)
+    }
+
     /// A message without anything in it, and the one that it comes after. `None` when nothing is
     /// followed any more.
     fn empty(&self, covered: u64) -> Option<(u64, Bytes)> {

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jungle_cluster::{
-    Cluster, Fault, JoinError, LaterLog, Local, LocalError, LocalId, LocalOutcome, Log, LogId,
-    MemoryLog, WRITERS,
+    Cluster, Fault, JoinError, LaterLog, Local, LocalError, LocalId, LocalOutcome, Log, LogError,
+    LogId, MemoryLog, WRITERS,
 };
-use jungle_db::{CommitOptions, Jungle, Retention, Revision};
+use jungle_db::{CommitOptions, Draft, Jungle, Retention, Revision};
 use jungle_store::{read_checkpoint, write_checkpoint};
 use jungle_testkit::Rng;
 use jungle_tree::{ArenaOptions, Key};
@@ -17,7 +17,7 @@ use jungle_tree::{ArenaOptions, Key};
 use super::{LONG, all_agree, name_at, world};
 use crate::appending::Appending;
 use crate::memory::Engine;
-use crate::support::{int, newcomer, options, put};
+use crate::support::{int, newcomer, options, put, server};
 
 /// It contradicts what others did for a moment only, and whoever publishes it has not seen that.
 #[test]
@@ -244,4 +244,36 @@ fn a_server_that_has_panicked_as_it_published_publishes_all_the_same() {
     panicked.recv().unwrap();
     is_broken.store(false, Ordering::SeqCst);
     assert!(local.wait_for(kept.id.unwrap(), LONG));
+}
+
+/// It may get its place yet, behind what was sent with it and removes the contradiction.
+#[test]
+fn what_may_get_its_place_yet_is_not_refused() {
+    let memory = MemoryLog::new();
+    let (other, _other) = server(&Arc::new(memory.connect()), "other");
+    let theirs = other.create_tree("t").unwrap();
+    theirs.update(|tx| tx.append(&[])).unwrap();
+    let is_lost = Arc::new(AtomicBool::new(false));
+    let loses = Arc::clone(&is_lost);
+    let log = Appending::new(Arc::new(memory), move |log, after, message, within| {
+        if loses.swap(false, Ordering::SeqCst) {
+            put(&theirs, "/0", "locked", 1);
+            return Err(LogError::NoAnswer { within, last: None });
+        }
+        log.append(after, message, within)
+    });
+    let jungle = Jungle::new().unwrap();
+    let cluster = Cluster::follow(Arc::new(log), &jungle, &options("loses")).unwrap();
+    let tree = jungle.open_tree("t").unwrap();
+    let local = Local::open(&cluster, Arc::new(Jungle::new().unwrap())).unwrap();
+    let remove = |tx: &mut Draft| tx.remove(&[Key::from(0)]);
+    let removed = local.update(&tree, &CommitOptions::default(), remove).unwrap().id.unwrap();
+    is_lost.store(true, Ordering::SeqCst);
+    local.publish_next().unwrap_err();
+    cluster.sync(LONG).unwrap();
+    let status = local.status();
+    assert_eq!((status.pending, status.refused), (1, 0), "{status:?}");
+    // Behind a message of this server's it gets none.
+    assert_eq!(local.publish_next().unwrap(), Some(removed));
+    assert_eq!(local.outcome(removed).unwrap(), LocalOutcome::Refused);
 }
