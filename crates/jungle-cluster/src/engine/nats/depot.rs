@@ -1,5 +1,6 @@
 //! Checkpoints in the engine's object store, and who writes them in a bucket of keys.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
@@ -42,6 +43,8 @@ pub(super) struct NatsDepot {
     stream: Stream,
     claims: kv::Store,
     bucket: String,
+    /// What claims of this connection are known by.
+    drawn: u64,
 }
 
 /// The engine does not say whether it has a stream.
@@ -104,7 +107,8 @@ impl NatsDepot {
             false => jetstream.create_key_value(claims).await?,
         };
         let stream = jetstream.get_stream(stored).await?;
-        Ok(NatsDepot { objects, stream, claims, bucket })
+        let drawn = RandomState::new().hash_one(&bucket);
+        Ok(NatsDepot { objects, stream, claims, bucket, drawn })
     }
 
     /// Is it kept as safely as the log, which goes back to the checkpoints only? It may have been
@@ -127,6 +131,12 @@ impl NatsDepot {
                 Err(ConnectError::Setting { stream, setting, found, wanted })
             }
         }
+    }
+
+    /// What the newest claim says, as the leader has it.
+    async fn claimed(&self) -> Result<Bytes, async_nats::Error> {
+        let subject = format!("$KV.{}.{WRITER}", self.bucket);
+        Ok(self.claims.stream.get_last_raw_message_by_subject(&subject).await?.payload)
     }
 
     async fn stored(&self) -> Result<Vec<u64>, async_nats::Error> {
@@ -307,13 +317,16 @@ impl Depot for NatsLog {
     }
 
     fn claim(&self, server: &str) -> Result<bool, LogError> {
-        let server = Bytes::copy_from_slice(server.as_bytes());
+        let server = server.to_owned();
         self.ask(move |depot| {
-            let server = server.clone();
+            let own = Bytes::from(format!("{server} {:016x}", depot.drawn));
             async move {
-                match depot.claims.create(WRITER, server).await {
+                match depot.claims.create(WRITER, own.clone()).await {
                     Ok(_) => Ok(true),
-                    Err(error) if error.kind() == kv::CreateErrorKind::AlreadyExists => Ok(false),
+                    // It may be ours, where what was asked before had its answer lost.
+                    Err(error) if error.kind() == kv::CreateErrorKind::AlreadyExists => {
+                        Ok(depot.claimed().await? == own)
+                    }
                     Err(error) => Err(error.into()),
                 }
             }
@@ -489,5 +502,15 @@ mod tests {
         let mut read = Vec::new();
         log.open(2).unwrap().content.read_to_end(&mut read).unwrap();
         assert!(read == bytes);
+    }
+
+    /// Else nobody would write one for minutes where an answer was lost.
+    #[test]
+    fn who_has_a_claim_is_told_so_again() {
+        let engine = NatsServers::start(1);
+        let connect = || NatsLog::connect(&engine.addresses(), &Options::default()).unwrap();
+        let (ours, other) = (connect(), connect());
+        let claims = [ours.claim("a"), ours.claim("a"), other.claim("a")];
+        assert_eq!(claims.map(Result::unwrap), [true, true, false]);
     }
 }
