@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::mem::{Discriminant, discriminant};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +15,10 @@ use crate::cluster::survey::{MirrorStatus, Survey, Tell};
 use crate::engine::depot::Depot;
 use crate::engine::error::ConnectError;
 use crate::engine::log::{Appended, Got, Heard, Log, LogError, LogId, Say, SeeEnd, Tail};
+
+/// Whoever runs the server is told again after so long that the engine refuses it, which is asked
+/// about ten times a second.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// How the log is come by.
 type Connect = dyn Fn() -> Result<Arc<dyn Log>, ConnectError> + Send + Sync;
@@ -47,6 +52,8 @@ struct Waiting {
     is_connecting: bool,
     /// Why there is no log.
     failed: Option<ConnectError>,
+    /// What was told of that last, and when.
+    told: Option<(Discriminant<ConnectError>, Instant)>,
     is_closed: bool,
 }
 
@@ -142,7 +149,7 @@ impl Connection {
             Ok(_) => {}
             Err(error) => {
                 // Nobody waits for an answer that comes by itself.
-                if !error.is_away() {
+                if !error.is_away() && waiting.is_news(&error, Instant::now()) {
                     let why = error.source().map(ToString::to_string);
                     tracing::warn!(%error, why, "the engine is there, and refuses this server");
                 }
@@ -155,6 +162,17 @@ impl Connection {
 }
 
 impl Waiting {
+    /// Is a refusal to be told now? One that only names another server of the engine is the same.
+    fn is_news(&mut self, refusal: &ConnectError, now: Instant) -> bool {
+        let kind = discriminant(refusal);
+        let told = self.told.filter(|(_, at)| now.duration_since(*at) < TOLD_EVERY);
+        let is_news = told.is_none_or(|(told, _)| told != kind);
+        if is_news {
+            self.told = Some((kind, now));
+        }
+        is_news
+    }
+
     /// Tells a log what was to be told.
     fn pass_on(&mut self, log: &dyn Log) {
         if let Some(tell) = self.tell.take() {
@@ -311,5 +329,23 @@ impl Log for LaterLog {
 
     fn survey(&self, within: Duration) -> Result<Option<Survey>, LogError> {
         self.log()?.survey(within)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_once_a_minute() {
+        let (mut waiting, begun) = (Waiting::default(), Instant::now());
+        let mut is_news = |refusal: &ConnectError, seconds| {
+            waiting.is_news(refusal, begun + Duration::from_secs(seconds))
+        };
+        let unsynced = |server: &str| ConnectError::Unsynced { server: server.to_owned() };
+        assert!(is_news(&unsynced("n1"), 0));
+        assert!(!is_news(&unsynced("n2"), 59));
+        assert!(is_news(&unsynced("n1"), 60));
+        assert!(is_news(&ConnectError::SyncUnknown, 61));
     }
 }
