@@ -2,6 +2,7 @@
 //! So a commit needs no thread that sleeps, and as many share a sync as come while the last one
 //! runs.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::Builder;
 
@@ -56,8 +57,11 @@ impl Acknowledger {
     ) -> std::io::Result<Acknowledger> {
         let (send, asked) = mpsc::unbounded_channel();
         let run = move || {
-            let _watched = panics.on_unwind();
-            run(wait, asked);
+            let watched = |revision: Revision, durability: Durability| {
+                let _watched = panics.on_unwind();
+                wait(revision, durability)
+            };
+            run(watched, asked);
         };
         Builder::new().name("acknowledge".to_owned()).spawn(run)?;
         Ok(Acknowledger { send, usual })
@@ -76,8 +80,8 @@ impl Acknowledger {
         let (done, waited) = oneshot::channel();
         // That nobody takes it means that nobody says it is done.
         let _ = self.send.send(Asked { revision, durability, done });
-        let waited = waited.await;
-        Ok(waited.map_err(|_| Problem::new(Kind::Failed, "nobody waits for the disk"))??)
+        let given_up = |_| Problem::new(Kind::Failed, "waiting for the disk was given up");
+        Ok(waited.await.map_err(given_up)??)
     }
 }
 
@@ -94,10 +98,33 @@ fn run(
         let newest = group.iter().map(|asked| asked.revision).max().unwrap_or_default();
         let is_synced = group.iter().any(|asked| asked.durability == Durability::Sync);
         let durability = if is_synced { Durability::Sync } else { Durability::Buffered };
-        let waited = wait(newest, durability);
+        // A bug ends the waiting of those that it was for, who are let go, and not of others later.
+        let waiting = || wait(newest, durability);
+        let Ok(waited) = catch_unwind(AssertUnwindSafe(waiting)) else { continue };
         for asked in group {
             // Some have gone meanwhile.
             let _ = asked.done.send(waited.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_bug_ends_the_waiting_that_meets_it_only() {
+        let (panics, is_broken) = (Arc::new(Counter::default()), AtomicBool::new(true));
+        let wait = move |_: Revision, _: Durability| -> Result<(), NotWritten> {
+            assert!(!is_broken.swap(false, Ordering::SeqCst), "as it waits");
+            Ok(())
+        };
+        let disk = Acknowledger::with(Durability::Sync, wait, Arc::clone(&panics)).unwrap();
+        let asked = || disk.wait(Revision::new(1), None);
+        assert!(asked().await.is_err());
+        assert_eq!(panics.get(), 1);
+        assert!(asked().await.is_ok());
     }
 }
