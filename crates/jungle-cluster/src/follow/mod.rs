@@ -57,6 +57,8 @@ pub(crate) struct Follower {
     has_ended: AtomicBool,
     /// To be read likewise: it is locked for a moment only.
     standing: Mutex<Standing>,
+    /// The Jungle once more, to be had likewise.
+    at_hand: Mutex<Option<Jungle>>,
     end: Mutex<End>,
     /// Which log what is here was of, while it is still to be found out where in it that is.
     pub(crate) of: Option<LogId>,
@@ -114,6 +116,7 @@ struct End {
 
 impl Follower {
     pub(crate) fn new(jungle: Jungle, sequence: u64, hash: Option<Hash>, every: Every) -> Follower {
+        let at_hand = Mutex::new(Some(jungle.clone()));
         let place = Place {
             jungle: Some(jungle),
             is_placed: true,
@@ -138,6 +141,7 @@ impl Follower {
             doubts: Doubts::default(),
             has_ended: AtomicBool::new(false),
             standing: Mutex::new(standing),
+            at_hand,
             end: Mutex::default(),
             of: None,
             is_by_hand: false,
@@ -167,6 +171,12 @@ impl Follower {
 
     pub(crate) fn jungle(&self) -> Option<Jungle> {
         self.place().jungle.clone()
+    }
+
+    /// The Jungle, without waiting for a message that is being followed: for threads that all else
+    /// waits for.
+    pub(crate) fn jungle_at_hand(&self) -> Option<Jungle> {
+        self.at_hand.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The Jungle of a follower that knows where it is, and follows on.
@@ -433,6 +443,7 @@ impl Follower {
     /// Lets go of the Jungle.
     pub(crate) fn end(&self) {
         self.place().jungle = None;
+        *self.at_hand.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.has_ended.store(true, Ordering::SeqCst);
         self.guests.end();
         self.moved.notify_all();

@@ -136,8 +136,8 @@ impl Appender {
             &self.mark,
             Arc::new(move |bytes| {
                 let Some(follower) = follower.upgrade() else { return };
-                let jungle = follower.place().jungle.clone();
-                if let Some(jungle) = jungle {
+                // On the thread that all which comes from the engine goes through.
+                if let Some(jungle) = follower.jungle_at_hand() {
                     follower.guests.came(bytes, log, jungle.arena());
                 }
             }),
@@ -149,3 +149,40 @@ impl Appender {
 #[derive(Debug, thiserror::Error)]
 #[error("another server was to append it, and the log is followed no further here")]
 struct Lost;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use bytes::Bytes;
+    use jungle_db::Jungle;
+
+    use super::*;
+    use crate::checkpoint::keeper::Every;
+    use crate::engine::log::Log;
+    use crate::engine::memory::MemoryLog;
+    use crate::follow::Follower;
+
+    /// The engine's client has one thread: answers would wait for the message, too.
+    #[test]
+    fn what_guests_send_does_not_wait_for_a_message_that_is_followed() {
+        let every = Every { messages: u64::MAX, bytes: u64::MAX };
+        let follower = Arc::new(Follower::new(Jungle::new().unwrap(), 0, None, every));
+        let (log, within) = (MemoryLog::new(), Duration::from_secs(1));
+        let own = Arc::new(log.connect());
+        let appender = Appender::new(own, Arc::clone(&follower), "host", within);
+        assert!(appender.receive_guests());
+        let (taken, is_taken) = channel();
+        thread::scope(|scope| {
+            let place = follower.place();
+            scope.spawn(|| {
+                log.send(&appender.mark, Bytes::from_static(b"no batch"));
+                let _ = taken.send(());
+            });
+            let waited = is_taken.recv_timeout(Duration::from_secs(30));
+            drop(place);
+            waited.unwrap();
+        });
+    }
+}
