@@ -397,6 +397,7 @@ fn is_told_of(log: &dyn Log, jungle: &Jungle, bounds: (u64, u64)) -> Result<bool
 fn follow_when_there(follower: &Follower, log: &dyn Log, jungle: &Jungle) {
     /// How often it is looked for.
     const LOOKED_FOR_EVERY: Duration = Duration::from_millis(100);
+    let _watched = Watched(follower);
     while !follower.is_over() {
         match find_place(follower, log, jungle) {
             Some(sequence) => return follow_tail(follower, log, sequence + 1),

@@ -621,41 +621,59 @@ fn a_read_does_not_wait_longer_because_a_commit_is_stuck() {
 }
 
 /// What comes of it is more than a server can bear.
-struct Panicking(MemoryLog);
+struct Panicking {
+    log: MemoryLog,
+    /// Before it follows anything already.
+    is_early: bool,
+}
 
 impl Log for Panicking {
     fn id(&self) -> LogId {
-        self.0.id()
+        self.log.id()
     }
 
     fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
-        self.0.append(after, message, within)
+        self.log.append(after, message, within)
     }
 
     fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
-        self.0.get(sequence)
+        self.log.get(sequence)
     }
 
     fn bounds(&self) -> Result<(u64, u64), LogError> {
-        self.0.bounds()
+        assert!(!self.is_early, "as it looks for its place");
+        self.log.bounds()
     }
 
     fn tail(&self, from: u64) -> Tail {
-        Box::new(self.0.tail(from).map(|_| -> (u64, Bytes) { panic!("as it follows") }))
+        Box::new(self.log.tail(from).map(|_| -> (u64, Bytes) { panic!("as it follows") }))
     }
 
     fn close(&self) {
-        self.0.close();
+        self.log.close();
     }
 }
 
 #[test]
 fn a_server_that_panics_as_it_follows_says_so() {
     let log = MemoryLog::new();
-    let (_jungle, cluster) = server(&Arc::new(Panicking(log.connect())), "panics");
+    let panicking = Panicking { log: log.connect(), is_early: false };
+    let (_jungle, cluster) = server(&Arc::new(panicking), "panics");
     let other = server(&Arc::new(log.connect()), "other");
     other.0.create_tree("t").unwrap();
     // Nothing more comes.
+    assert!(!cluster.wait_for(Revision::new(u64::MAX), LONG));
+    let fault = cluster.fault().unwrap();
+    assert!(matches!(*fault, Fault::Panicked { sequence: 1 }), "{fault:?}");
+}
+
+/// As one that is started without the engine does behind everybody's back.
+#[test]
+fn a_server_that_panics_as_it_looks_for_its_place_says_so() {
+    let (jungle, log) = (Jungle::new().unwrap(), MemoryLog::new());
+    let panicking = Arc::new(Panicking { log, is_early: true });
+    let cluster = Cluster::resume(panicking, &jungle, &options("panics")).unwrap();
+    // Nothing comes.
     assert!(!cluster.wait_for(Revision::new(u64::MAX), LONG));
     let fault = cluster.fault().unwrap();
     assert!(matches!(*fault, Fault::Panicked { sequence: 1 }), "{fault:?}");
