@@ -1,6 +1,7 @@
-//! Waiting for those who are likely to commit, too, before a group is written. Who was answered
-//! mostly commits again at once: without this, half of all clients commit while the group of the
-//! others is synced, and each sync has half of them.
+//! Waiting for those who are likely to ask for a sync, too, before a group is written. Who was
+//! answered mostly commits again at once: without this, half of all clients commit while the group
+//! of the others is synced, and each sync has half of them. Those whose commits are only written
+//! are not counted: they wait for no sync, and may come again while one goes on.
 
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ const QUICK: Duration = Duration::from_millis(1);
 /// What the last group says about the next one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Expected {
-    commits: u64,
+    count: u64,
     /// How long the last sync took.
     sync: Duration,
 }
@@ -26,12 +27,12 @@ impl Expected {
     /// Those who were `answered` are likely to come again; others had `come` by then. A single
     /// client so waits for nobody.
     pub(super) fn new(answered: u64, come: u64, sync: Duration) -> Expected {
-        Expected { commits: answered + come, sync }
+        Expected { count: answered + come, sync }
     }
 
     /// Are all there, if so many have come?
     pub(super) fn are_there(self, come: u64) -> bool {
-        come >= self.commits
+        come >= self.count
     }
 
     /// Lets others run until as many have come, as `come` counts, or nobody comes any more. It

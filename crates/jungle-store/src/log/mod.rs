@@ -51,9 +51,9 @@ pub(crate) struct Log {
     next: Next,
     /// How long it is.
     bytes: AtomicU64,
-    /// The newest revision that was taken in. It is told to the leader, who counts by it and takes
-    /// the lock before anything is done: so `Relaxed` will do.
-    newest: AtomicU64,
+    /// How many have asked for a sync. Whoever leads looks at it without the lock, and only waits
+    /// by it: so `Relaxed` will do.
+    asked: AtomicU64,
     /// Held while somebody syncs ahead; how that failed.
     ahead: Mutex<Option<LogError>>,
     /// `LOCK`, until the log is closed.
@@ -77,7 +77,9 @@ struct State {
     synced_bytes: u64,
     /// How many wait for the write only, and how many for the sync.
     waiting: [u64; 2],
-    /// Who is likely to come before the next group is written.
+    /// How many had asked for a sync when the last one was begun.
+    asked_before: u64,
+    /// Who is likely to ask for the next one.
     expected: Expected,
     /// Does a leader wait for them?
     is_expecting: bool,
@@ -142,6 +144,7 @@ impl Log {
             written: revision,
             durable: revision,
             waiting: [0; 2],
+            asked_before: 0,
             expected: Expected::default(),
             is_expecting: false,
             stats: LogStats::default(),
@@ -152,7 +155,7 @@ impl Log {
             wake: Default::default(),
             next: Next::default(),
             bytes,
-            newest: AtomicU64::new(revision),
+            asked: AtomicU64::new(0),
             ahead: Mutex::default(),
             lock: Mutex::new(Some(lock)),
         }
@@ -199,7 +202,6 @@ impl Log {
             *scratch = Vec::new();
         }
         *appended = revision;
-        self.newest.store(revision, Ordering::Relaxed);
         Ok(())
     }
 
@@ -220,6 +222,9 @@ impl Log {
             drop(state);
             self.sync_ahead()?;
             state = self.lock();
+        }
+        if for_sync == 1 && revision > state.durable {
+            self.asked.fetch_add(1, Ordering::Relaxed);
         }
         loop {
             let reached = [state.written, state.durable][for_sync];
@@ -284,14 +289,14 @@ impl Log {
 
     /// Lets others run until those have come who are likely to.
     fn let_come<'l>(&'l self, mut state: MutexGuard<'l, State>) -> MutexGuard<'l, State> {
-        let (first, expected) = (state.gathering.first, state.expected);
-        let come = |newest: u64| (newest + 1).saturating_sub(first);
-        if expected.are_there(come(state.appended)) {
+        let (before, expected) = (state.asked_before, state.expected);
+        let come = || self.asked.load(Ordering::Relaxed) - before;
+        if expected.are_there(come()) {
             return state;
         }
         state.is_expecting = true;
         drop(state);
-        expected.wait(|| come(self.newest.load(Ordering::Relaxed)));
+        expected.wait(come);
         let mut state = self.lock();
         state.is_expecting = false;
         state
@@ -318,6 +323,11 @@ impl Log {
         let fresh = Group::new(number, last + 1, spare);
         let mut group = std::mem::replace(&mut state.gathering, fresh);
         let for_sync = for_sync || state.waiting[1] > 0;
+        let asked = self.asked.load(Ordering::Relaxed);
+        let answered = asked - state.asked_before;
+        if for_sync {
+            state.asked_before = asked;
+        }
         drop(state);
 
         let mut turn = Turn { log: self, writer: Some(writer), synced_in: None };
@@ -326,7 +336,7 @@ impl Log {
         let wanted = wanted.filter(|_| written.is_ok());
         let mut state = turn.end(written, last, for_sync);
         if let Some(synced_in) = turn.synced_in {
-            let (answered, come) = (last + 1 - group.first, state.appended - last);
+            let come = self.asked.load(Ordering::Relaxed) - asked;
             state.expected = Expected::new(answered, come, synced_in);
         }
         if group.frame.capacity() <= SPARE_BYTES_MAX {
