@@ -14,6 +14,8 @@ use crate::access::Whose;
 /// Who has a turn, and who waits for one.
 pub(crate) struct Line {
     turns: Arc<Semaphore>,
+    /// So many may wait with what they have compared, which may be as large as that of a turn.
+    waits: Arc<Semaphore>,
     of_one: usize,
     shares: Mutex<HashMap<Whose, Share>>,
 }
@@ -40,7 +42,8 @@ pub(crate) struct Turn {
 impl Line {
     pub(crate) fn new(turns: usize) -> Line {
         let of_one = turns.div_ceil(2);
-        Line { turns: Arc::new(Semaphore::new(turns)), of_one, shares: Mutex::default() }
+        let [turns, waits] = [turns; 2].map(|count| Arc::new(Semaphore::new(count)));
+        Line { turns, waits, of_one, shares: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Whose, Share>> {
@@ -70,8 +73,9 @@ impl Line {
 
 /// The turns of one who compares and commits: there is one while something is compared, and none
 /// while a disk or a log is waited for. That is as long a commit as any then, and takes of the room
-/// for these; where there is none left it keeps its turn, so that no more threads wait than there
-/// are turns and room.
+/// for these, as many of them as there are turns; where there is none left it keeps its turn, so
+/// that no more threads wait than there are turns and room, and no more is held than twice what
+/// those with turns may compare.
 pub(crate) struct Turns {
     line: Arc<Line>,
     whose: Option<Whose>,
@@ -82,7 +86,7 @@ pub(crate) struct Turns {
 /// What there is at a time.
 struct Held {
     turn: Option<Turn>,
-    _room: Option<OwnedSemaphorePermit>,
+    _room: Option<[OwnedSemaphorePermit; 2]>,
 }
 
 impl Turns {
@@ -122,8 +126,11 @@ impl Comparing for Turns {
 
     fn end(&self) {
         // Whoever waits for room already goes first.
-        if let Ok(room) = Arc::clone(&self.room).try_acquire_owned() {
-            *self.lock() = Held { turn: None, _room: Some(room) };
+        let free = |of: &Arc<Semaphore>| Arc::clone(of).try_acquire_owned().ok();
+        if let Some(wait) = free(&self.line.waits)
+            && let Some(room) = free(&self.room)
+        {
+            *self.lock() = Held { turn: None, _room: Some([wait, room]) };
         }
     }
 }
