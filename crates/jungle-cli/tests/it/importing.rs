@@ -94,6 +94,46 @@ fn a_new_tree_that_got_an_empty_document_is_left_when_a_later_file_fails() {
     folder.run(&["get", "d", "one", "/"]).check(0, "{}\n", "");
 }
 
+/// A revision and its tag are two commits; what is ended between them has made the first.
+#[test]
+fn an_import_that_is_begun_again_tags_the_revision_that_lacks_its_tag_and_goes_on() {
+    let folder = Folder::new("import_again");
+    for (name, number) in [("a", 1), ("b", 2), ("c", 3)] {
+        folder.write(&format!("{name}.json"), &format!("{{\"a\":{number}}}"));
+    }
+    let all = ["import", "d", "t", "a.json", "b.json", "c.json", "--tag", "{stem}"];
+    folder.run(&["import", "d", "t", "a.json", "b.json", "--tag", "{stem}"]).check_code(0);
+    folder.run(&["tag", "d", "t", "--delete", "b"]).check_code(0);
+    let told = "no revision: it is a.json already [a]\n\
+                no revision: it is b.json already [b]\n\
+                would be a revision: c.json, 7 bytes, 1 node, 1 difference [c]\n";
+    folder.run(&[&all[..], &["--dry-run"]].concat()).check(0, told, "");
+    let told = "revision 2 is a.json already [a]\n\
+                revision 4 is b.json already [b]\n\
+                revision 8: c.json, 7 bytes, 1 node [c]\n";
+    let ended = folder.run(&all);
+    assert_eq!(ended.out, told, "{}", ended.err);
+    ended.check_code(0);
+    folder.run(&["tag", "d", "t"]).check(0, "a  revision 2\nb  revision 4\nc  revision 8\n", "");
+    // Once more, and nothing is left to do.
+    folder.run(&all).check_code(0);
+    folder.run(&["tag", "d", "t", "--delete", "a"]).check_code(0);
+
+    // What is tagged is something else now; or it is not what the tree has.
+    folder.write("b.json", r#"{"a":4}"#);
+    let refused = folder.run(&["import", "d", "t", "b.json", "--tag", "{stem}"]);
+    refused.check_code(1);
+    assert!(refused.err.contains("\"b\" already"), "{}", refused.err);
+    folder.run(&["put", "d", "t", "/a", "9"]).check_code(0);
+    for dry in [&["--dry-run"][..], &[]] {
+        let args = ["import", "d", "t", "c.json", "--tag", "{stem}"];
+        let refused = folder.run(&[&args[..], dry].concat());
+        refused.check_code(1);
+        assert!(refused.err.contains("\"c\" already"), "{}", refused.err);
+    }
+    folder.run(&["get", "d", "t", "/a"]).check(0, "9\n", "");
+}
+
 #[test]
 fn rows_that_do_not_fit_are_left_out_and_the_others_are_there() {
     for_each_seed(8, |rng| {

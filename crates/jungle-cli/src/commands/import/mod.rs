@@ -1,5 +1,6 @@
 //! `jungle import`: documents into a tree, each a revision.
 
+mod again;
 mod preview;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -9,10 +10,9 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 
-use jungle::{BranchError, CommitMeta, CommitOptions, Editor, Jungle, Revision, TreeHandle};
+use jungle::{CommitMeta, CommitOptions, Editor, Jungle, TreeHandle};
 use jungle_formats::{ReadForm, csv_without, json};
 use jungle_json::{ImportOptions, MemberOrder, import};
-use jungle_words::check_name;
 use serde::Serialize;
 
 use crate::args;
@@ -25,6 +25,7 @@ use crate::folder::{not_committed, on_branch};
 use crate::formats::{self, Readable, folder, ndjson, only_written};
 use crate::output::{Format, count, json_line, notice, size, stdout};
 
+use again::{Again, Tagged};
 use preview::Preview;
 
 /// A tree in which nothing is yet, as it is exported.
@@ -34,7 +35,10 @@ const HELP: &str = "\
 Several files become several revisions, in their order; what two have in common is kept once. In \
 --tag and --message, {stem} stands for the file's name without its ending, and {n} for its number, \
 from 1. The folder and the tree are made when they are not there. What --skip-errors leaves out is \
-told, and the exit code is 1 then.";
+told, and the exit code is 1 then.
+
+An import with tags that was ended goes on where it was when it is begun again: a file whose tag \
+is there, and that has not changed, is passed over, and a revision that lacks its tag gets it.";
 
 /// Import documents into a tree, each as a revision
 #[derive(clap::Args)]
@@ -120,7 +124,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
 fn files(args: &Args, context: &Context<'_>, into: Into<'_>) -> Result<(), Failure> {
     let order = if args.ignore_order { MemberOrder::Ignore } else { MemberOrder::Keep };
     let options = options(&args.read, order);
-    let work = Work { args, options, into, format: context.format, skipped: Cell::new(0) };
+    let (format, skipped) = (context.format, Cell::new(0));
+    let work = Work { args, options, into, format, skipped, again: Again::default() };
     // What an import would do was asked for.
     let mut out: Box<dyn Write> = if args.dry_run { Box::new(stdout()) } else { notice() };
     for (index, file) in args.files.iter().enumerate() {
@@ -128,6 +133,7 @@ fn files(args: &Args, context: &Context<'_>, into: Into<'_>) -> Result<(), Failu
     }
     work.make(&CommitMeta::new())?;
     out.flush()?;
+    work.again.end(work.handle()?).or_else(|failure| work.leave_out(failure))?;
     match work.skipped.get() {
         0 => Ok(()),
         skipped => {
@@ -144,6 +150,7 @@ struct Work<'a> {
     format: Format,
     /// How much was left out.
     skipped: Cell<u64>,
+    again: Again,
 }
 
 /// Where what is read goes.
@@ -164,6 +171,14 @@ impl Work<'_> {
         match &self.into {
             Into::Store { store, tree, .. } => self.tree(store, tree, maker).map(drop),
             Into::Nowhere(_) => Ok(()),
+        }
+    }
+
+    /// The tree, on the branch that is asked for: one that is tried on is not made.
+    fn handle(&self) -> Result<Option<&TreeHandle>, Failure> {
+        match &self.into {
+            Into::Store { store, tree, .. } => self.tree(store, tree, &CommitMeta::new()).map(Some),
+            Into::Nowhere(preview) => Ok(preview.handle()),
         }
     }
 
@@ -315,38 +330,52 @@ impl Work<'_> {
         (file, tags): (&str, &[String]),
         f: impl FnOnce(&mut Editor) -> Result<u64, Failure>,
     ) -> Result<(), Failure> {
-        let (store, tree, got) = match &self.into {
-            Into::Store { store, tree, got } => (store, tree, got),
-            Into::Nowhere(preview) => {
-                return match preview.try_out((file, tags), f) {
-                    Ok(told) => Ok(told.print(out, self.format)?),
-                    Err(failure) => self.leave_out(failure),
-                };
-            }
-        };
-        let tree = self.tree(store, tree, &CommitMeta::new())?;
-        let mut tx = tree.begin(CommitOptions { meta, ..CommitOptions::default() });
         // Before there is a revision for nothing.
-        let are_free = tags.iter().try_for_each(|tag| must_be_free(tree, tag));
-        let bytes = match are_free.and_then(|()| tx.bulk(f)) {
-            Ok(bytes) => bytes,
+        let tagged = match self.again.find(self.handle()?, tags) {
+            Ok(tagged) => tagged,
             Err(failure) => return self.leave_out(failure),
         };
-        let changed = tx.is_changed();
-        let revision = tx.commit().map_err(not_committed)?.revision;
-        got.set(true);
-        for tag in tags {
-            tree.tag(tag, revision).map_err(failed)?;
+        match &self.into {
+            Into::Nowhere(preview) => match preview.try_out((file, tags), tagged.as_ref(), f) {
+                Ok(told) => told.print(out, self.format)?,
+                Err(failure) => return self.leave_out(failure),
+            },
+            Into::Store { store, tree, got } => {
+                let tree = self.tree(store, tree, &CommitMeta::new())?;
+                let mut tx = tree.begin(CommitOptions { meta, ..CommitOptions::default() });
+                let read = match &tagged {
+                    Some(tagged) => tagged.read(f),
+                    None => tx.bulk(f),
+                };
+                let bytes = match read {
+                    Ok(bytes) => bytes,
+                    Err(failure) => return self.leave_out(failure),
+                };
+                let changed = tx.is_changed();
+                let (revision, nodes) = match &tagged {
+                    Some(Tagged { snapshot, .. }) => {
+                        (snapshot.revision(), snapshot.root().subtree_count())
+                    }
+                    None => {
+                        let revision = tx.commit().map_err(not_committed)?.revision;
+                        (revision, tree.read().root().subtree_count())
+                    }
+                };
+                got.set(true);
+                for tag in tags.iter().filter(|tag| tree.at_tag(tag).is_err()) {
+                    tree.tag(tag, revision).map_err(failed)?;
+                }
+                let told = Told { file, revision: revision.number(), changed, nodes, bytes, tags };
+                match self.format {
+                    Format::Json => json_line(out, &told)?,
+                    Format::Text => told.print(out)?,
+                }
+                // It is durable now: whoever reads along may know.
+                out.flush()?;
+            }
         }
-        let nodes = tree.read().root().subtree_count();
-        let revision = Revision::number(revision);
-        let told = Told { file, revision, changed, nodes, bytes, tags };
-        match self.format {
-            Format::Json => json_line(out, &told)?,
-            Format::Text => told.print(out)?,
-        }
-        // It is durable now: whoever reads along may know.
-        Ok(out.flush()?)
+        self.again.done(tags, tagged);
+        Ok(())
     }
 }
 
@@ -361,14 +390,6 @@ impl<R: Read> Read for Metered<R> {
         let read = self.reader.read(bytes)?;
         self.taken.set(self.taken.get() + read as u64);
         Ok(read)
-    }
-}
-
-fn must_be_free(tree: &TreeHandle, tag: &str) -> Result<(), Failure> {
-    check_name(tag).map_err(failed)?;
-    match tree.at_tag(tag).is_ok() || tree.on_branch(tag).is_ok() {
-        true => Err(failed(BranchError::Exists { name: tag.into() })),
-        false => Ok(()),
     }
 }
 

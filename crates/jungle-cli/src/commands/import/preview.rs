@@ -1,16 +1,14 @@
 //! What an import would do, tried on a tree of its own that nobody keeps.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use jungle::{BranchError, Editor, Jungle, TreeHandle};
+use jungle::{Editor, Jungle, TreeHandle};
 use jungle_tree::{Path, Tree};
-use jungle_words::check_name;
 use jungle_words::differences::differences;
 use serde::Serialize;
 
-use super::must_be_free;
+use super::again::Tagged;
 use crate::args;
 use crate::context::{Context, Folder};
 use crate::document::new_tree;
@@ -23,8 +21,6 @@ pub(super) struct Preview<'s> {
     tree: RefCell<Tree>,
     /// The one that would be imported into, if it is there; and the folder that it is in.
     into: Option<(TreeHandle, Folder<'s>)>,
-    /// Tags that would be there by now.
-    tags: RefCell<BTreeSet<String>>,
 }
 
 /// What is told of each revision that would be made; the names of the fields are those of the JSON
@@ -66,33 +62,32 @@ impl<'s> Preview<'s> {
             let message = format_args!("there is no tree {name:?}, so no branch {branch:?} of it");
             return Err(Failure::new(Exit::NotFound, message));
         }
-        Ok(Preview { tree: RefCell::new(tree), into, tags: RefCell::default() })
+        Ok(Preview { tree: RefCell::new(tree), into })
     }
 
-    fn must_be_free(&self, tag: &str) -> Result<(), Failure> {
-        match &self.into {
-            _ if self.tags.borrow().contains(tag) => {
-                Err(failed(BranchError::Exists { name: tag.into() }))
-            }
-            Some((tree, _)) => must_be_free(tree, tag),
-            None => check_name(tag).map_err(failed),
-        }
+    /// The tree that would be imported into, if it is there.
+    pub(super) fn handle(&self) -> Option<&TreeHandle> {
+        self.into.as_ref().map(|(tree, _)| tree)
     }
 
-    /// Tries one revision; `f` gives the bytes that were read.
+    /// Tries one revision, or holds what is read against one that is there; `f` gives the bytes
+    /// that were read.
     pub(super) fn try_out<'f>(
         &self,
         (file, tags): (&'f str, &'f [String]),
+        tagged: Option<&Tagged>,
         f: impl FnOnce(&mut Editor) -> Result<u64, Failure>,
     ) -> Result<Told<'f>, Failure> {
-        tags.iter().try_for_each(|tag| self.must_be_free(tag))?;
+        if let Some(tagged) = tagged {
+            let (bytes, nodes) = (tagged.read(f)?, tagged.snapshot.root().subtree_count());
+            return Ok(Told { file, changed: false, differences: 0, nodes, bytes, tags });
+        }
         let mut tree = self.tree.borrow_mut();
         let before = tree.snapshot();
         let (bytes, changed) = tree.edit(|editor| {
             let bytes = f(editor)?;
             Ok::<_, Failure>((bytes, editor.is_changed()))
         })?;
-        self.tags.borrow_mut().extend(tags.iter().cloned());
         let after = tree.snapshot();
         let found = differences(&before, &after, &Path::root());
         let differences = found.map_or(0, |found| found.len() as u64);
