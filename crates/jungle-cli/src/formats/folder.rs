@@ -2,6 +2,7 @@
 //! text where it is UTF-8, else bytes. Names and contents are kept, and nothing else of a file.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path as FilePath, PathBuf};
@@ -109,11 +110,17 @@ fn put_file(editor: &mut Editor, path: &Path, file: &FilePath) -> Result<u64, Fa
     Ok(bytes.len() as u64)
 }
 
-/// Writes a tree as a folder, which must be empty or not there. Scalars that are no text or bytes
-/// are written as JSON. Gives the bytes of the files.
+/// Writes a tree as a folder, which must be empty or not there, and is as it was if that fails.
+/// Scalars that are no text or bytes are written as JSON. Gives the bytes of the files.
 pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<u64, Failure> {
     check_names(root, folder)?;
-    make_empty(folder)?;
+    let begun = Begun::begin(folder)?;
+    let bytes = write_files(root, &begun.at)?;
+    begun.end()?;
+    Ok(bytes)
+}
+
+fn write_files(root: Node<'_>, folder: &FilePath) -> Result<u64, Failure> {
     let mut bar = Bar::of_steps("nodes", root.subtree_count());
     let (mut done, mut bytes) = (0, 0);
     let mut todo = vec![(root, folder.to_owned())];
@@ -140,19 +147,89 @@ pub(crate) fn export(root: Node<'_>, folder: &FilePath) -> Result<u64, Failure> 
     Ok(bytes)
 }
 
-/// Refuses names that no file can have before anything is made: what is half written would have to
-/// be removed before the next try.
+/// Refuses names that no file can have, or two of one folder, before anything is made.
 fn check_names(root: Node<'_>, folder: &FilePath) -> Result<(), Failure> {
     let mut todo = vec![(root, folder.to_owned())];
     while let Some((node, folder)) = todo.pop() {
-        for (key, _) in members(node) {
-            file_name(key, &folder)?;
-        }
-        for (key, child) in node.children() {
-            let path = folder.join(file_name(&name(key), &folder)?);
-            if content(child).is_none() {
+        let mut names = HashSet::new();
+        let attributes = members(node).map(|(key, _)| (Cow::Borrowed(key), None));
+        let children = node.children().map(|(key, child)| (name(key), Some(child)));
+        for (name, child) in attributes.chain(children) {
+            let path = folder.join(file_name(&name, &folder)?);
+            if let Some(child) = child.filter(|child| content(*child).is_none()) {
                 todo.push((child, path));
             }
+            if let Some(name) = names.replace(name) {
+                let what = format!("two files would have the name {name:?}");
+                return Err(wrong(&folder, &what).with_hint("--format json writes any tree"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A folder that is being written. Dropped before its [end](Begun::end), nothing of it is left.
+struct Begun<'f> {
+    /// Where it is written: beside the place that it takes then, or there, in an empty folder.
+    at: PathBuf,
+    folder: &'f FilePath,
+    has_ended: bool,
+}
+
+impl Begun<'_> {
+    fn begin(folder: &FilePath) -> Result<Begun<'_>, Failure> {
+        let cannot = |error: &io::Error| cannot_write(folder, error);
+        let at = match fs::read_dir(folder) {
+            Ok(mut there) => {
+                if there.next().is_some() {
+                    return Err(wrong(folder, &"the folder is not empty"));
+                }
+                // It stays the one that it is, with its owner, and what may be mounted there.
+                folder.to_owned()
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let above = folder.parent().map_or(Ok(()), fs::create_dir_all);
+                above.map_err(|error| cannot(&error))?;
+                // Not after the folder's name, which may be as long as can be.
+                let beside = format!("jungle-export.{}.part", std::process::id());
+                let beside = folder.with_file_name(beside);
+                fs::create_dir(&beside).map_err(|error| cannot_write(&beside, &error))?;
+                beside
+            }
+            Err(error) => return Err(cannot(&error)),
+        };
+        Ok(Begun { at, folder, has_ended: false })
+    }
+
+    /// All of it was written.
+    fn end(mut self) -> Result<(), Failure> {
+        if self.at != self.folder {
+            fs::rename(&self.at, self.folder).map_err(|error| cannot_write(self.folder, &error))?;
+        }
+        self.has_ended = true;
+        Ok(())
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        if self.has_ended {
+            return;
+        }
+        // What cannot be removed is told by what failed before.
+        let _ = match self.at == self.folder {
+            true => remove_all_in(&self.at),
+            false => fs::remove_dir_all(&self.at),
+        };
+    }
+}
+
+fn remove_all_in(folder: &FilePath) -> io::Result<()> {
+    for file in fs::read_dir(folder)? {
+        let file = file?;
+        match file.file_type()?.is_dir() {
+            true => fs::remove_dir_all(file.path())?,
+            false => fs::remove_file(file.path())?,
         }
     }
     Ok(())
@@ -175,15 +252,6 @@ fn name(key: KeyRef<'_>) -> Cow<'_, str> {
 fn content(node: Node<'_>) -> Option<ValueRef<'_>> {
     let is_file = !node.has_children() && node.attributes().nth(1).is_none();
     node.attribute(VALUE_KEY).filter(|_| is_file)
-}
-
-fn make_empty(folder: &FilePath) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
-    let mut there = fs::read_dir(folder).map_err(|error| cannot_write(folder, &error))?;
-    if there.next().is_some() {
-        return Err(wrong(folder, &"the folder is not empty"));
-    }
-    Ok(())
 }
 
 /// The name, if a file may have it: nothing is ever written outside of the folder.
@@ -226,4 +294,24 @@ fn cannot_write(path: &FilePath, error: &io::Error) -> Failure {
 
 fn wrong(path: &FilePath, what: &dyn std::fmt::Display) -> Failure {
     Failure::new(Exit::Error, format_args!("{}: {what}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle_tree::{Arena, Tree};
+
+    use super::*;
+
+    #[test]
+    fn a_position_and_a_name_that_print_alike_are_refused_before_a_folder_is_made() {
+        let mut tree = Tree::new(&Arena::new().unwrap());
+        let position = tree.add_child(&[]).unwrap();
+        tree.add_child(std::slice::from_ref(&position)).unwrap();
+        tree.insert_child(&[], &Key::from("0")).unwrap();
+        let id = std::process::id();
+        let folder = std::env::temp_dir().join(format!("jungle-export-alike-{id}"));
+        let refused = export(tree.snapshot().root(), &folder).unwrap_err();
+        assert!(refused.message().contains("two files would have the name \"0\""), "{refused:?}");
+        assert!(!folder.exists());
+    }
 }

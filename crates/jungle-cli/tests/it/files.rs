@@ -131,6 +131,36 @@ fn a_name_too_long_for_a_file_is_refused_before_a_folder_is_made() {
     assert!(!folder.0.join("longer").exists());
 }
 
+/// Longer paths than any may be are found only as they are made.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_whose_export_fails_in_its_middle_is_as_it_was() {
+    let folder = Folder::new("export_half");
+    let name = "n".repeat(250);
+    let deep = format!("{{\"a\":1,\"{name}\":").repeat(20) + "{}" + &"}".repeat(20);
+    folder.write("in.json", &deep);
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    std::fs::create_dir(folder.0.join("empty")).unwrap();
+    for to in ["new", "empty"] {
+        let ended = folder.run(&["export", "d", "t", "--format", "folder", "--output", to]);
+        ended.check_code(1);
+        assert!(ended.err.contains("cannot write "), "{}", ended.err);
+    }
+    assert!(folder.0.join("empty").read_dir().unwrap().next().is_none());
+    let mut names: Vec<_> =
+        std::fs::read_dir(&folder.0).unwrap().map(|file| file.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["d", "empty", "in.json"]);
+    // Nothing stands in the way of the next one.
+    folder.write("in.json", r#"{"a":1}"#);
+    folder.run(&["import", "d", "t", "in.json"]).check_code(0);
+    for to in ["new", "empty", "above/new"] {
+        let ended = folder.run(&["export", "d", "t", "--format", "folder", "--output", to]);
+        ended.check(0, "", "");
+        assert_eq!(std::fs::read_to_string(folder.0.join(to).join("a")).unwrap(), "1");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_export_goes_to_where_a_link_leads_and_into_what_is_no_file() {
