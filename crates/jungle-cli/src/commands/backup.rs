@@ -200,6 +200,8 @@ pub(super) fn not_copied(error: &BackupError) -> Failure {
         BackupError::Stream(cause) => not_through(error, cause),
         BackupError::OutOfReach { .. } => Failure::of(Exit::Error, error)
             .with_hint("leave out --since, and begin a new backup with what is written then"),
+        BackupError::Trimmed { .. } => Failure::of(Exit::Error, error)
+            .with_hint("give a new folder for a fresh copy; `jungle keep` tells what is kept"),
         BackupError::Other { .. } => {
             Failure::of(Exit::Error, error).with_hint("give a new folder, or the right backup")
         }

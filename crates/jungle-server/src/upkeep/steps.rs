@@ -104,7 +104,9 @@ impl From<BackupError> for Undone {
             BackupError::Target(OpenError::Locked { .. }) => {
                 Undone::hinted(&error, "somebody has that backup open")
             }
-            BackupError::Target(OpenError::NotAJungle { .. }) | BackupError::Other { .. } => {
+            BackupError::Target(OpenError::NotAJungle { .. })
+            | BackupError::Other { .. }
+            | BackupError::Trimmed { .. } => {
                 Undone::hinted(&error, "give a name that no backup has")
             }
             BackupError::Pages(cause) if !cause.is_damage() => Undone::of(&error),

@@ -128,6 +128,20 @@ pub enum BackupError {
         /// The newest revision in it.
         revision: Revision,
     },
+    /// The log does not go back any more to where the copy ends, so that is not gone on with: a new
+    /// one has to be made.
+    #[error(
+        "{folder} ends with revision {revision}, and the log has what is from {oldest} on: \
+         retention has let go what was before"
+    )]
+    Trimmed {
+        /// The folder.
+        folder: Box<str>,
+        /// The newest revision in it.
+        revision: Revision,
+        /// The first of the log.
+        oldest: Revision,
+    },
     /// The log does not go back to where a copy is to go on, or never came so far.
     #[error("a copy of revision {revision} cannot be completed: the log has {oldest} to {newest}")]
     OutOfReach {
@@ -168,7 +182,8 @@ impl Store {
     /// read again: for that there is [`verify`](Store::verify) of the copy.
     ///
     /// # Errors
-    /// When the folder has something else in it or is open elsewhere, when this one is
+    /// When the folder has something else in it or is open elsewhere, when it has a copy that ends
+    /// where the log does not go back to any more ([`BackupError::Trimmed`]), when this one is
     /// [written to by somebody else](OpenOptions::beside_a_writer), or the system refuses
     /// something. What an older backup had stays readable at every moment.
     ///
@@ -441,6 +456,13 @@ impl<'d> Target<'d> {
 
     /// Those of the log's segments that are read: from the one on in which the copy ends.
     fn wanted(&self, mut segments: Vec<u64>, newest: Revision) -> Result<Vec<u64>, BackupError> {
+        if let (Some(had), Some(&oldest)) = (&self.had, segments.first())
+            && oldest >= had.next
+        {
+            let (folder, revision) = (self.to.place().into(), self.before());
+            let oldest = Revision::new(oldest);
+            return Err(BackupError::Trimmed { folder, revision, oldest });
+        }
         if let (Some(&first), Some(&last)) = (self.there.first(), self.there.last()) {
             let is_missing =
                 |of: &&u64| (first..last).contains(*of) && self.there.binary_search(of).is_err();

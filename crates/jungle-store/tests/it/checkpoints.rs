@@ -357,7 +357,9 @@ fn a_backup_of_what_has_no_whole_log_begins_with_the_checkpoint() {
     let told = portrait(&opened);
     drop(opened);
     let error = store.backup(copy.path()).unwrap_err();
-    assert!(matches!(error, BackupError::Other { .. }), "{error}");
+    let BackupError::Trimmed { revision, oldest, .. } = error else { panic!("{error}") };
+    assert!(revision < oldest && oldest.number() <= store.revision().number() + 1, "{error}");
+    assert!(error.to_string().contains("retention has let go"), "{error}");
     assert_eq!(portrait(&options().open(copy.path()).unwrap()), told);
 }
 
