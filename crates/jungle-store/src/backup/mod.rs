@@ -8,7 +8,8 @@
 //! when it is opened, as lacking a part of the log, until the next one has gone on.
 //!
 //! Only what lasts is copied: groups that are written while a backup is made may be lost with the
-//! power, and others come in their place. A copy that had them could not be gone on with.
+//! power, and others come in their place. A copy that had them could not be gone on with. What was
+//! left by somebody who was killed is synced before.
 //!
 //! Each frame has the checksum of the one before. So the end of a copy is found in the log only if
 //! all of the copy is the beginning of that log, and neither is read from its beginning again: what
@@ -27,7 +28,7 @@ use std::time::Duration;
 use jungle_db::{Durability, Revision};
 
 use crate::checkpoint::StreamError;
-use crate::disk::{Disk, DiskFile, FolderDisk, Mode, read_full, write_full};
+use crate::disk::{Disk, DiskFile, FolderDisk, Mode, read_full, synced_if_it_can, write_full};
 use crate::erase;
 use crate::error::{Damage, IoError, LogError, OpenError, doing};
 use crate::log::frame::Frame;
@@ -270,8 +271,7 @@ impl Store {
         let _still = self.checkpoints.still();
         // Asked for only now: the checkpoint that is copied, and a copy that somebody else made
         // until it was locked here, have nothing newer.
-        let newest = self.revision();
-        self.log().wait(newest.number(), Durability::Sync)?;
+        let newest = self.made_last()?;
         let (from, target) = (&**self.disk(), Target::begin(&*to, lock)?);
         let segments = target.wanted(segments(from)?, newest)?;
         let mut done = Done { tell, bytes: 0, total: bytes_total(from, &segments)? };
@@ -292,6 +292,17 @@ impl Store {
         drop(done);
         let options = OpenOptions::new().arena(self.arena_beside()).progress(checking);
         target.end(&to, copied, newest, options)
+    }
+
+    /// Makes all that is committed so far last, and gives the newest revision of that.
+    fn made_last(&self) -> Result<Revision, BackupError> {
+        let newest = self.revision();
+        self.log().wait(newest.number(), Durability::Sync)?;
+        // Whoever opens to write has done it then.
+        if self.is_read_only() && !self.report().was_closed {
+            sync_end(&**self.disk())?;
+        }
+        Ok(newest)
     }
 
     /// Gives all that the checkpoint has. Behind it the log is not cut off.
@@ -319,6 +330,17 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Makes the end of a log last that somebody wrote who was killed then: it may be in the memory of
+/// the system only, and a copy that had it would be ahead of this one once the power is lost.
+fn sync_end(disk: &dyn Disk) -> Result<(), IoError> {
+    let Some(last) = segments(disk)?.pop() else { return Ok(()) };
+    let name = name(last);
+    let file = disk.open(&name, Mode::Read).map_err(doing("open", &name))?;
+    synced_if_it_can(file.sync_data()).map_err(doing("sync", &name))?;
+    synced_if_it_can(disk.sync_folder(LOG)).map_err(doing("sync", LOG))?;
+    synced_if_it_can(disk.sync_folder("")).map_err(doing("sync", "the folder"))
 }
 
 /// Locks a folder that a copy is made in, if need be once those have gone who only read it.

@@ -21,7 +21,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use jungle_db::{Durability, Revision};
+use jungle_db::Revision;
 
 use super::bound::Bound;
 use super::{
@@ -60,8 +60,7 @@ impl Store {
     ) -> Result<BackupReport, BackupError> {
         self.must_stand_still().map_err(BackupError::Source)?;
         let _still = self.checkpoints.still();
-        let newest = self.revision();
-        self.log().wait(newest.number(), Durability::Sync)?;
+        let newest = self.made_last()?;
         let from = &**self.disk();
         let segments = behind(segments(from)?, since, newest)?;
         let mut done = Done { tell: progress, bytes: 0, total: bytes_total(from, &segments)? };

@@ -138,6 +138,16 @@ pub(crate) fn refused<T>() -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the folder is only read"))
 }
 
+/// Takes it as done where a system cannot sync what is not ours, or nothing can be written to.
+pub(crate) fn synced_if_it_can(synced: io::Result<()>) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    let harmless = [InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported];
+    match synced {
+        Err(error) if harmless.contains(&error.kind()) => Ok(()),
+        synced => synced,
+    }
+}
+
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {

@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Disk, DiskFile, Lock, Mode};
+use super::{Disk, DiskFile, Lock, Mode, synced_if_it_can};
 use crate::log::mark::{LOCK, Mark};
 
 /// A folder of the file system. What is made in it is for its owner only.
@@ -116,14 +116,8 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 /// Makes the name of a folder last that was there. Where the one above may not be read, or is of a
 /// system that cannot sync it or that nothing is written to, it was not us who made the name.
 fn sync_name(path: &Path) -> io::Result<()> {
-    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
     let path = path.canonicalize()?;
-    let synced = path.parent().map_or(Ok(()), sync_folder);
-    let harmless = [InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported];
-    match synced {
-        Err(error) if harmless.contains(&error.kind()) => Ok(()),
-        synced => synced,
-    }
+    synced_if_it_can(path.parent().map_or(Ok(()), sync_folder))
 }
 
 impl DiskFile for File {

@@ -362,6 +362,50 @@ fn what_may_be_lost_with_the_power_is_not_backed_up() {
     }
 }
 
+/// It was written, and nobody has synced it.
+#[cfg(feature = "sim")]
+#[test]
+fn what_a_killed_process_has_left_lasts_once_it_is_backed_up() {
+    use jungle_db::Revision;
+    use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
+
+    for is_stream in [false, true] {
+        let options = || OpenOptions::new().durability(Durability::Buffered);
+        let (from, to) = (SimDisk::new(), SimDisk::new());
+        let store = options().open_on(Arc::new(from.clone())).unwrap();
+        store.create_tree("t").unwrap().update(|tx| tx.append(&[])).unwrap();
+        let newest = store.revision();
+        // Nothing comes to the disk any more, but for its lock that is given back.
+        from.watch(|call, _| match call.kind {
+            CallKind::Sync | CallKind::SyncFolder => Fate::Lie,
+            kind if kind.changes() => Fate::Fail(5),
+            _ => Fate::Go,
+        });
+        drop(store);
+        from.unwatch();
+
+        let killed = OpenOptions::new().read_only().open_on(Arc::new(from.clone())).unwrap();
+        assert!(!killed.report().was_closed && killed.revision() == newest);
+        let back_up = |store: &Store, since| {
+            if !is_stream {
+                return store.backup_on(Arc::new(to.clone())).unwrap().revision;
+            }
+            let mut bytes = Vec::new();
+            store.write_backup(since, &mut bytes, Progress::default()).unwrap();
+            let (to, progress) = (Arc::new(to.clone()), BackupProgress::default());
+            let taken = OpenOptions::new().take_backup_on(to, progress, |_| Ok(&bytes[..]));
+            taken.unwrap().revision
+        };
+        assert_eq!(back_up(&killed, Revision::new(0)), newest);
+        drop(killed);
+        let left = from.world().crash(Keep::Nothing, &mut |_| 0);
+        let store = options().open_on(Arc::new(left)).unwrap();
+        assert_eq!(store.revision(), newest);
+        store.open_tree("t").unwrap().update(|tx| tx.append(&[])).unwrap();
+        assert_eq!(back_up(&store, newest), store.revision());
+    }
+}
+
 #[cfg(feature = "sim")]
 #[test]
 fn a_backup_has_all_of_a_checkpoint_that_is_written_as_it_begins() {
