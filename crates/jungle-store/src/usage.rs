@@ -7,6 +7,10 @@ use crate::error::{IoError, doing};
 use crate::log::segment::{LOG, first_of};
 use crate::pages::PAGES;
 
+/// So many folders in one another are looked into. More nobody makes, but a link may lead to one
+/// above.
+const LEVELS: usize = 8;
+
 /// Bytes of the files in a folder: how long they are.
 ///
 /// ```
@@ -34,7 +38,7 @@ pub struct DiskUsage {
     pub older_log_bytes: u64,
     /// The checkpoint.
     pub pages_bytes: u64,
-    /// Everything else.
+    /// Everything else, also what is in folders of others.
     pub other_bytes: u64,
 }
 
@@ -61,27 +65,49 @@ impl DiskUsage {
 pub(crate) fn disk_usage(disk: &dyn Disk) -> Result<DiskUsage, IoError> {
     let mut usage = DiskUsage::default();
     let mut last = (0, 0);
-    for (folder, prefix) in [("", String::new()), (LOG, format!("{LOG}/"))] {
-        let files = disk.list(folder).map_err(doing("list", folder))?;
-        for file in files.iter().filter(|file| **file != *LOG) {
+    let segments = format!("{LOG}/");
+    let files = disk.list("").map_err(doing("list", ""))?;
+    let mut folders = vec![(String::new(), files, LEVELS)];
+    while let Some((prefix, files, levels)) = folders.pop() {
+        for file in files {
             let name = format!("{prefix}{file}");
+            let segment = first_of(&file).filter(|_| prefix == segments);
+            if segment.is_none()
+                && name != PAGES
+                && let Some(files) = files_in(disk, &name)?
+            {
+                if levels > 0 {
+                    folders.push((format!("{name}/"), files, levels - 1));
+                }
+                continue;
+            }
             let opened = match disk.open(&name, Mode::Read) {
                 // A segment that was dropped since, behind a checkpoint.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 opened => opened.map_err(doing("open", &name))?,
             };
             let bytes = opened.len().map_err(doing("ask the length of", &name))?;
-            match first_of(file) {
-                Some(first) if folder == LOG => {
+            match segment {
+                Some(first) => {
                     usage.log_bytes += bytes;
                     usage.segments += 1;
                     last = last.max((first, bytes));
                 }
-                _ if name == PAGES => usage.pages_bytes += bytes,
-                _ => usage.other_bytes += bytes,
+                None if name == PAGES => usage.pages_bytes += bytes,
+                None => usage.other_bytes += bytes,
             }
         }
     }
     usage.older_log_bytes = usage.log_bytes - last.1;
     Ok(usage)
+}
+
+/// What is in a folder; `None` where this is a file, or gone.
+fn files_in(disk: &dyn Disk, name: &str) -> Result<Option<Vec<String>>, IoError> {
+    match disk.list(name) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) => {
+            Ok(None)
+        }
+        files => Ok(Some(files.map_err(doing("list", name))?)),
+    }
 }

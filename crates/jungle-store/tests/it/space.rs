@@ -34,6 +34,23 @@ fn reopening_changes_nothing_of_what_is_told() {
     assert!(usage.pages_bytes > 0 && usage.segments > 0 && usage.older_log_bytes < usage.log_bytes);
 }
 
+#[test]
+fn folders_of_others_count_by_what_is_in_them() {
+    let folder = Folder::new();
+    let store = Store::open(folder.path()).unwrap();
+    store.create_tree("t").unwrap();
+    let before = store.disk_usage().unwrap();
+    let (above, below) = (folder.path().join("acme"), folder.path().join("acme/keys"));
+    std::fs::create_dir_all(&below).unwrap();
+    std::fs::create_dir(folder.path().join("outbox")).unwrap();
+    std::fs::write(above.join("account"), [1; 10]).unwrap();
+    // Not what its name says.
+    std::fs::write(below.join("00000000000000000001.log"), [1; 1000]).unwrap();
+    let now = store.disk_usage().unwrap();
+    assert_eq!(now.other_bytes, before.other_bytes + 1010);
+    assert_eq!((now.log_bytes, now.segments), (before.log_bytes, before.segments));
+}
+
 /// Tells the time that it is set to.
 #[derive(Clone, Default)]
 struct Hand(Arc<AtomicI64>);
