@@ -42,9 +42,12 @@ impl Line<'_> {
     }
 }
 
-/// Reads the next line into `text`; gives how many bytes were read: 0 at the end, and
-/// [`LINE_BYTES_MAX`] of one that is too long.
-pub(crate) fn read_line(reader: &mut impl BufRead, text: &mut String) -> io::Result<usize> {
-    text.clear();
-    reader.by_ref().take(LINE_BYTES_MAX as u64).read_line(text)
+/// Reads the next line, at most so many bytes of it; there are none at the end.
+pub(crate) fn read_line(
+    reader: &mut impl BufRead,
+    bytes_max: usize,
+    bytes: &mut Vec<u8>,
+) -> io::Result<usize> {
+    bytes.clear();
+    reader.by_ref().take(bytes_max as u64).read_until(b'\n', bytes)
 }

@@ -2,7 +2,7 @@
 
 mod line;
 
-use std::io::{self, BufRead, ErrorKind, Write};
+use std::io::{self, BufRead, Write};
 
 use jungle_db::{ArchiveError, NoSuchRevision, Revision, TreeHandle};
 use jungle_json::{ExportError, ExportOptions, export};
@@ -54,12 +54,12 @@ pub enum LineError {
 pub struct At {
     /// The number of the line, from 1.
     pub line: u64,
-    /// How many bytes were read up to its end, as far as that was found.
+    /// How many bytes were read up to its end; of one that is too long, up to where that was found.
     pub bytes: u64,
 }
 
-/// Gives each line to `f`, or what is wrong with it; blank ones are skipped. Behind a line that
-/// cannot be read to its end nothing follows.
+/// Gives each line to `f`, or what is wrong with it; blank ones are skipped. One that is too long
+/// is passed over up to its end. Behind what cannot be read nothing follows.
 ///
 /// # Errors
 /// What `f` says.
@@ -76,27 +76,39 @@ pub struct At {
 /// ```
 pub fn read<E>(
     reader: &mut impl BufRead,
+    f: impl FnMut(Result<Line<'_>, LineError>, At) -> Result<(), E>,
+) -> Result<(), E> {
+    read_within(reader, LINE_BYTES_MAX, f)
+}
+
+fn read_within<E>(
+    reader: &mut impl BufRead,
+    bytes_max: usize,
     mut f: impl FnMut(Result<Line<'_>, LineError>, At) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let mut at = At { line: 0, bytes: 0 };
     loop {
         at.line += 1;
-        let read = match read_line(reader, &mut text) {
+        let read = match read_line(reader, bytes_max, &mut bytes) {
+            Ok(0) => return Ok(()),
             Ok(read) => read,
-            // It was read to its end.
-            Err(error) if error.kind() == ErrorKind::InvalidData => {
-                f(Err(LineError::NotUtf8), at)?;
-                continue;
-            }
             Err(error) => return f(Err(LineError::Read(error)), at),
         };
         at.bytes += read as u64;
-        match read {
-            0 => return Ok(()),
-            LINE_BYTES_MAX => return f(Err(LineError::Long), at),
-            _ if text.trim().is_empty() => {}
-            _ => f(Line::parse(&text).map_err(LineError::Json), at)?,
+        if read == bytes_max && !bytes.ends_with(b"\n") {
+            // What is in the rest of it, whatever that looks like, is no line.
+            f(Err(LineError::Long), at)?;
+            match reader.skip_until(b'\n') {
+                Ok(skipped) => at.bytes += skipped as u64,
+                Err(error) => return f(Err(LineError::Read(error)), at),
+            }
+            continue;
+        }
+        match std::str::from_utf8(&bytes) {
+            Ok(text) if text.trim().is_empty() => {}
+            Ok(text) => f(Line::parse(text).map_err(LineError::Json), at)?,
+            Err(_) => f(Err(LineError::NotUtf8), at)?,
         }
     }
 }
@@ -178,4 +190,30 @@ pub fn write(tree: &TreeHandle, up_to: Revision, out: &mut impl Write) -> Result
         writeln!(out, "}}")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over_up_to_its_end() {
+        let mut lines = b"{\"value\":1}\n".to_vec();
+        // The limit falls in front of what looks like a line, and into a character.
+        lines.extend([0xff; 16]);
+        lines.extend(b"{\"value\":2}\n{\"value\":3}\n\xff\n");
+        lines.extend(format!("a{}\n{{\"value\":4}}", "\u{e9}".repeat(8)).bytes());
+        let (mut told, mut bytes) = (Vec::new(), 0);
+        let read = read_within(&mut &lines[..], 16, |line, at| {
+            let line = line.map(|line| line.value.get().to_owned());
+            told.push((at.line, line.unwrap_or_else(|error| error.to_string())));
+            bytes = at.bytes;
+            Ok::<(), LineError>(())
+        });
+        read.unwrap();
+        let (long, text) = (LineError::Long.to_string(), LineError::NotUtf8.to_string());
+        let expected = ["1", &*long, "3", &*text, &*long, "4"];
+        assert_eq!(told, (1..).zip(expected.map(str::to_owned)).collect::<Vec<_>>());
+        assert_eq!(bytes, lines.len() as u64);
+    }
 }
