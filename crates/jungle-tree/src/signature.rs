@@ -3,6 +3,11 @@
 /// The most digits that one of the two numbers has.
 const NUMBER_DIGITS_MAX: usize = 8;
 
+/// The greatest number that is taken for one of a tree. So many children no node has seen taken
+/// away: a greater one was put there by hand, and to count on from the last that there is was to
+/// give that again and again.
+const NUMBER_OF_TREE_MAX: u32 = u32::MAX >> 1;
+
 /// The end of a fraction that one writer puts behind one position only, so that writers who do not
 /// see each other never give two nodes the same one.
 ///
@@ -63,7 +68,8 @@ impl Signature {
         signature
     }
 
-    /// The number of taken fractions with which the tree would give this one, if it ever did.
+    /// The number of taken fractions with which the tree would give this one, if it ever did: none
+    /// where that is more than any tree gets to.
     pub(crate) fn number_of_tree(fraction: &[u8]) -> Option<u32> {
         let (&len, digits) = fraction.split_last()?;
         let at = digits.len().checked_sub(usize::from(len))?;
@@ -71,6 +77,7 @@ impl Signature {
         let is_number = number.len() == 1 || number.first().is_some_and(|&first| first != 0);
         (is_number && number.len() <= size_of::<u32>())
             .then(|| number.iter().fold(0, |number, &digit| number << 8 | u32::from(digit)))
+            .filter(|&number| number <= NUMBER_OF_TREE_MAX)
     }
 
     /// Do these digits end with a signature?
@@ -102,6 +109,7 @@ impl Signature {
 mod tests {
     use super::*;
     use crate::key::Position;
+    use crate::{Arena, Key, Tree};
 
     #[test]
     fn no_two_are_alike_and_none_ends_as_another() {
@@ -123,7 +131,7 @@ mod tests {
     #[test]
     fn those_of_a_tree_are_nobodys_and_none_is_like_another() {
         assert_eq!(Signature::of_tree(0x102).digits(), [1, 2, 2]);
-        let all = [1, 2, 0xff, 0x100, 0x1234, u32::MAX].map(Signature::of_tree);
+        let all = [1, 2, 0xff, 0x100, 0x1234, NUMBER_OF_TREE_MAX].map(Signature::of_tree);
         for (at, one) in all.iter().enumerate() {
             assert!(one.digits().last().is_some_and(|&last| last != 0));
             assert!(!Signature::ends(one.digits()));
@@ -138,6 +146,28 @@ mod tests {
             [&[][..], &[1], &[0x80], &[1, 2], &[0, 1, 2], &[1, 2, 3, 4, 5, 5], &[1, 7, 0x11]]
         {
             assert_eq!(Signature::number_of_tree(digits), None, "{digits:?}");
+        }
+        for number in [NUMBER_OF_TREE_MAX + 1, u32::MAX] {
+            let one = Signature::of_tree(number);
+            assert_eq!(Signature::number_of_tree(one.digits()), None, "{number}");
+        }
+    }
+
+    #[test]
+    fn one_that_was_put_there_by_hand_leaves_others_to_be_given() {
+        let mut tree = Tree::new(&Arena::new().unwrap());
+        (0..2).for_each(|_| drop(tree.add_child(&[]).unwrap()));
+        let by_hand = crate::key::position(0, &[1, 0xff, 0xff, 0xff, 0xff, 4]).unwrap();
+        let by_hand = Key::Position(by_hand);
+        tree.insert_child(&[], &by_hand).unwrap();
+        tree.remove(&[by_hand]).unwrap();
+        let mut given = Vec::new();
+        for taken in 1..4 {
+            assert_eq!(tree.read().root().fractions_taken(), taken);
+            let key = tree.insert_after(&[], &Position::new(0).unwrap()).unwrap();
+            assert!(!given.contains(&key), "{key} was given before");
+            tree.remove(std::slice::from_ref(&key)).unwrap();
+            given.push(key);
         }
     }
 

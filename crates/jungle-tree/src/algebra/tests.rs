@@ -411,13 +411,15 @@ fn keys_are_kept_apart() {
 fn behind_the_last_fraction_that_a_tree_could_give_there_is_room() {
     let base = Tree::new(&Arena::new().unwrap()).snapshot();
     let at = |digits: &[u8]| Path::from([crate::key::position(0, digits).unwrap()]);
-    let last = at(&[1, 0xff, 0xff, 0xff, 0xff, 4]);
-    let mut theirs = Tree::from_snapshot(&base);
-    theirs.insert_child(&[], &last[0]).unwrap();
-    theirs.remove(&last).unwrap();
-    let ours = [Change::ChildAdded { path: at(&[0x80]) }];
-    let rebased = rebase_onto(&base, &ours, &theirs.snapshot(), &MergeOptions::new());
-    assert_eq!(rebased.conflicts, []);
-    let now = at(&[0x80, 0xff, 0xff, 0xff, 0xff, 4]);
-    assert_eq!(rebased.renamed, [(at(&[0x80]), now)]);
+    // The last one, and one that no tree gets to.
+    for (last, now) in [(0x7f, &[0x80, 0x80, 0, 0, 0, 4][..]), (0xff, &[0x80, 1, 1])] {
+        let last = at(&[1, last, 0xff, 0xff, 0xff, 4]);
+        let mut theirs = Tree::from_snapshot(&base);
+        theirs.insert_child(&[], &last[0]).unwrap();
+        theirs.remove(&last).unwrap();
+        let ours = [Change::ChildAdded { path: at(&[0x80]) }];
+        let rebased = rebase_onto(&base, &ours, &theirs.snapshot(), &MergeOptions::new());
+        assert_eq!(rebased.conflicts, []);
+        assert_eq!(rebased.renamed, [(at(&[0x80]), at(now))]);
+    }
 }
