@@ -66,7 +66,8 @@ pub enum Rule {
     /// too large for an integer, it is a conflict; so is one that one of them removed, which stays
     /// removed in a symmetric resolution. Where one of them is a floating-point number the sum is
     /// one, too; what more than two replicas add comes to the same but for the last digits, which
-    /// depend on the order.
+    /// depend on the order. A sum that is not finite is a conflict, and so is one of integers and
+    /// floating-point numbers of which one, or the sum, is 2^52 or more: units could be lost.
     Counter,
 }
 

@@ -352,12 +352,12 @@ impl<'a> Rebaser<'a> {
         {
             return (Some(sum), None);
         }
-        // Of two numbers there is a sum, if it is not too large: then one of them would be lost.
+        // Of two numbers there is a sum, if nothing of that is lost: else one of them would be.
         let is_number = |value: Option<&Value>| value.is_some_and(|it| number(it).is_some());
-        let is_too_large = matches!(rule, Some(Rule::Counter))
+        let is_lost = matches!(rule, Some(Rule::Counter))
             && is_number(ours)
             && matches!(base, Some(base) if base.is_none() || is_number(base.as_ref()));
-        if ours == theirs && !is_too_large {
+        if ours == theirs && !is_lost {
             return (theirs.cloned(), None);
         }
         if let Some(Rule::Function(f)) = rule {
@@ -582,7 +582,11 @@ impl<'a> Rebaser<'a> {
     }
 }
 
-/// What both added to a counter, added to what it was: the same whoever is called ours.
+/// Below this each integer, and each sum of two, is a floating-point number of its own.
+const UNITS_MAX: f64 = (1_u64 << 52) as f64;
+
+/// What both added to a counter, added to what it was: the same whoever is called ours. `None`
+/// where there is no such number, or where units that an integer among them has could be lost.
 fn count(base: Option<&Value>, ours: Option<&Value>, theirs: Option<&Value>) -> Option<Value> {
     let base = base.unwrap_or(&Value::Int(0));
     let (ours, theirs) = (ours?, theirs?);
@@ -593,8 +597,12 @@ fn count(base: Option<&Value>, ours: Option<&Value>, theirs: Option<&Value>) -> 
         let sum = i128::from(*theirs) + i128::from(*ours) - i128::from(*base);
         return i64::try_from(sum).ok().map(Value::Int);
     }
+    let is_unit = |value: &&Value| matches!(value, Value::Int(int) if *int != 0);
+    let has_units = [base, ours, theirs].iter().any(is_unit);
     let (base, ours, theirs) = (number(base)?, number(ours)?, number(theirs)?);
-    Some(Value::Float(base + ((ours - base) + (theirs - base))))
+    let sum = base + ((ours - base) + (theirs - base));
+    let is_exact = [base, ours, theirs, sum].iter().all(|it| it.abs() < UNITS_MAX);
+    (sum.is_finite() && (is_exact || !has_units)).then_some(Value::Float(sum))
 }
 
 fn number(value: &Value) -> Option<f64> {

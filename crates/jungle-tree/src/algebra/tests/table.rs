@@ -532,6 +532,16 @@ fn rules_settle_attributes() {
     check("~ /a x=t", "~ /a x=t", "-/a x=0;+/a x=\"t\"", 0);
     let most = "~ /a x=9223372036854775807";
     check(most, most, "-/a x=0;+/a x=9223372036854775807", 1);
+    // Units that no floating-point number has, and sums that are none.
+    check("~ /a x=9007199254740993", "~ /a x=0.5", "-/a x=0;+/a x=0.5", 1);
+    let large = "-/a x=0;+/a x=9007199254740992.0";
+    check("~ /a x=1", "~ /a x=9007199254740992.0", large, 1);
+    let exact = "-/a x=0;+/a x=4503599627370495.5";
+    check("~ /a x=4503599627370495", "~ /a x=0.5", exact, 0);
+    check("~ /a x=1e300", "~ /a x=1e300", "-/a x=0;+/a x=2e300", 0);
+    check("~ /a x=1e308", "~ /a x=1e308", "-/a x=0;+/a x=1e308", 1);
+    check("~ /a x=inf", "~ /a x=inf", "-/a x=0;+/a x=inf", 1);
+    check("~ /a x=inf", "~ /a x=-inf", "-/a x=0;+/a x=-inf", 1);
     check("~ /a x", "~ /a x=3", "-/a x=0;+/a x=3", 1);
     check("~ /a x=2", "= /a x=3", "-/a x=0;-/a/k x=0;-/a/k/l;+/a x=5", 0);
     check("~ /a x", "= /a x=3", "-/a x=0;-/a/k x=0;-/a/k/l;+/a x=3", 1);
