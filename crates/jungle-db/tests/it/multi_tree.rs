@@ -202,6 +202,32 @@ fn what_was_read_beside_a_younger_branch_is_looked_at_again() {
 }
 
 #[test]
+fn what_was_read_beside_a_branch_that_has_dropped_its_version_is_looked_at_again() {
+    let jungle = bank();
+    let [a, b] = ["a", "b"].map(|name| jungle.open_tree(name).unwrap());
+    let side = b.branch("side", b.snapshot().revision()).unwrap();
+    side.set_retention(Retention::Last(1)).unwrap();
+    put(&side, "/0", "money", 50);
+    let read_both = |is_changed: bool| {
+        let mut tx = jungle.begin(CommitOptions::default());
+        money_in(&mut tx, &a);
+        if is_changed {
+            transfer_at_once(&jungle, &a, &side, 30);
+        }
+        put(&side, "/0", "money", 60);
+        side.apply_retention().unwrap();
+        assert!(matches!(side.at(tx.began_at()), Err(NoSuchRevision::TooOld { .. })));
+        assert_eq!(money_in(&mut tx, &side), 60);
+        tx.commit()
+    };
+    read_both(false).unwrap();
+    let Err(CommitError::Conflict(conflicts)) = read_both(true) else {
+        panic!("what was read was never there at once")
+    };
+    assert_eq!(conflicts.reads(), [&path("/0")]);
+}
+
+#[test]
 fn a_tree_made_later_is_not_in_the_transaction() {
     let (jungle, _tree) = tree_of(0);
     let mut tx = jungle.begin(CommitOptions::default());
