@@ -169,7 +169,8 @@ impl AttributeIndex {
     }
 
     /// Uses again what only older indexes had that this one was made from, and nobody holds any
-    /// more. The next one that is made from this does so, too; but there may be none.
+    /// more. The next one that is made from this does so, too; but there may be none. What waits
+    /// for a version that somebody holds, of whatever tree, is left to the next collection.
     ///
     /// ```
     /// use jungle_tree::{Arena, AttributeIndex, Tree};
@@ -188,6 +189,9 @@ impl AttributeIndex {
         let mut line = self.line.lock().unwrap_or_else(|e| e.into_inner());
         // In slices, as others that write in this arena may wait for each of them.
         while line.keep_in_slices(Keep::Newest, RECLAIMED_MAX) {}
+        // Whoever keeps an index holds the version that it is of, too, which lies between this one
+        // and the one before: so that would wait for it until the next index.
+        line.leave_blocked();
     }
 
     /// The key of the attribute.

@@ -355,14 +355,24 @@ impl Line {
         cell.floor.fetch_max(fresh, Ordering::SeqCst);
     }
 
+    /// Leaves to the next collection what waits for a pin. Any version of the arena may be that: it
+    /// takes tracing to know whether it has anything of this line.
+    pub(crate) fn leave_blocked(&mut self, cell: &LineCell) {
+        let blocked = std::mem::take(&mut self.blocked);
+        leave(cell, blocked.into_values().flatten());
+    }
+
     /// Ends the writing: what waited belongs to nobody now, so the collection gets it back.
     pub(crate) fn end(&mut self, cell: &LineCell) {
-        let blocked = std::mem::take(&mut self.blocked).into_values().flatten();
-        let dead = self.queue.drain(..).chain(blocked).map(|retired| retired.dead);
-        let mut orphans = lock(&cell.arena.orphans);
-        for dead in dead {
-            cell.arena.add_garbage(dead.bytes());
-            orphans.push(dead);
-        }
+        self.leave_blocked(cell);
+        leave(cell, self.queue.drain(..));
+    }
+}
+
+fn leave(cell: &LineCell, retired: impl Iterator<Item = Retired>) {
+    let mut orphans = lock(&cell.arena.orphans);
+    for Retired { dead, .. } in retired {
+        cell.arena.add_garbage(dead.bytes());
+        orphans.push(dead);
     }
 }

@@ -363,6 +363,11 @@ impl Tree {
         self.line.reclaim(&self.cell, lane.allocator());
     }
 
+    /// Leaves to the next collection what waits for a version that somebody holds, of whatever tree.
+    pub(crate) fn leave_blocked(&mut self) {
+        self.line.leave_blocked(&self.cell);
+    }
+
     /// Makes one new version of all the edits of `f`, or none when it fails.
     ///
     /// # Errors
