@@ -16,8 +16,9 @@ use crate::memory::Engine;
 use crate::support::{options, server};
 
 const LONG: Duration = Duration::from_secs(30);
-/// So many take several slabs.
-const NODES: i64 = 5_000;
+/// So many take more than the engine below keeps of what it reads as it opens a file: that is all
+/// of it, where it checks itself.
+const NODES: i64 = 60_000;
 /// What a disk says that is broken.
 const EIO: i32 = 5;
 
@@ -36,7 +37,9 @@ fn world() -> (Jungle, Cluster, TreeHandle, Store, Cluster) {
     let filled = tree.update(|tx| {
         (0..NODES).try_for_each(|_| {
             let key = tx.append(&[])?;
-            tx.put_attribute(&[key], "text", "as long as most are")
+            // Longer than a few bytes, and not to be made shorter.
+            let text = [(); 8].map(|()| format!("{:x}", rng.below(u64::MAX))).concat();
+            tx.put_attribute(&[key], "text", &*text)
         })
     });
     filled.unwrap();
