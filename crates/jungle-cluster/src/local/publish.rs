@@ -121,10 +121,15 @@ impl Local {
         let oldest = self.oldest(most)?;
         let Some((_, first)) = oldest.entries.first() else { return Ok(None) };
         let id = LocalId { writer: self.writer, number: first.number };
-        let placed = self.place_all(&oldest).and_then(|is_known| match is_known {
-            true => Ok(()),
-            false => self.settle(),
-        });
+        let placed = match self.place_all(&oldest) {
+            Ok(true) => Ok(()),
+            Ok(false) => self.settle(),
+            // It is said again each time, until its entries are refused.
+            Err(deleted @ LocalError::NotPublished(NotWritten::Deleted)) => {
+                self.settle().and(Err(deleted))
+            }
+            Err(error) => Err(error),
+        };
         let mut state = self.lock();
         state.is_undecided = match &placed {
             Ok(()) => false,
@@ -159,7 +164,9 @@ impl Local {
         let appender = self.appender.upgrade().ok_or(LocalError::Left)?;
         appender.settle().map_err(|error| {
             LocalError::NotPublished(NotWritten::Refused(JournalError::new(error)))
-        })
+        })?;
+        self.lock().is_undecided = false;
+        Ok(())
     }
 
     /// Gives entries their places, as many as get them together, or finds that the first one

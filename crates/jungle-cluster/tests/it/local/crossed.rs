@@ -277,3 +277,39 @@ fn what_may_get_its_place_yet_is_not_refused() {
     assert_eq!(local.publish_next().unwrap(), Some(removed));
     assert_eq!(local.outcome(removed).unwrap(), LocalOutcome::Refused);
 }
+
+/// Nothing gets a place in a tree that is gone, and all others are published behind it.
+#[test]
+fn what_may_have_its_place_is_refused_with_its_tree_and_keeps_nothing_back() {
+    let memory = MemoryLog::new();
+    let (theirs, _other) = server(&Arc::new(memory.connect()), "other");
+    for name in ["t", "kept"] {
+        theirs.create_tree(name).unwrap();
+    }
+    let is_lost = Arc::new(AtomicBool::new(false));
+    let loses = Arc::clone(&is_lost);
+    let log = Appending::new(Arc::new(memory), move |log, after, message, within| {
+        if loses.swap(false, Ordering::SeqCst) {
+            theirs.delete_tree("t").unwrap();
+            return Err(LogError::NoAnswer { within, last: None });
+        }
+        log.append(after, message, within)
+    });
+    let jungle = Jungle::new().unwrap();
+    let cluster = Cluster::follow(Arc::new(log), &jungle, &options("loses")).unwrap();
+    let local = Local::open(&cluster, Arc::new(Jungle::new().unwrap())).unwrap();
+    let [lost, kept] = ["t", "kept"].map(|name| {
+        let tree = jungle.open_tree(name).unwrap();
+        let put = local.update(&tree, &CommitOptions::default(), |tx| tx.append(&[]));
+        put.unwrap().id.unwrap()
+    });
+    is_lost.store(true, Ordering::SeqCst);
+    local.publish_next().unwrap_err();
+    cluster.sync(LONG).unwrap();
+    assert_eq!(local.outcome(lost).unwrap(), LocalOutcome::Pending);
+    // Its tree is gone; behind a message of this server's it gets no place.
+    local.publish_next().unwrap_err();
+    assert_eq!(local.publish_next().unwrap(), Some(kept));
+    let outcomes = [lost, kept].map(|id| local.outcome(id).unwrap());
+    assert_eq!(outcomes, [LocalOutcome::Refused, LocalOutcome::Settled]);
+}
