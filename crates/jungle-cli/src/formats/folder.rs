@@ -190,11 +190,7 @@ impl Begun<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let above = folder.parent().map_or(Ok(()), fs::create_dir_all);
                 above.map_err(|error| cannot(&error))?;
-                // Not after the folder's name, which may be as long as can be.
-                let beside = format!("jungle-export.{}.part", std::process::id());
-                let beside = folder.with_file_name(beside);
-                fs::create_dir(&beside).map_err(|error| cannot_write(&beside, &error))?;
-                beside
+                make_beside(folder)?
             }
             Err(error) => return Err(cannot(&error)),
         };
@@ -221,6 +217,21 @@ impl Drop for Begun<'_> {
             true => remove_all_in(&self.at),
             false => fs::remove_dir_all(&self.at),
         };
+    }
+}
+
+/// Makes a folder beside this one, not after its name, which may be as long as can be. What was
+/// killed may have left one of the same number, which a process in a container has each time.
+fn make_beside(folder: &FilePath) -> Result<PathBuf, Failure> {
+    let mut tries = 0_u32;
+    loop {
+        let name = format!("jungle-export.{}.{tries}.part", std::process::id());
+        let beside = folder.with_file_name(name);
+        match fs::create_dir(&beside) {
+            Ok(()) => return Ok(beside),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => tries += 1,
+            Err(error) => return Err(cannot_write(&beside, &error)),
+        }
     }
 }
 
@@ -301,6 +312,21 @@ mod tests {
     use jungle_tree::{Arena, Tree};
 
     use super::*;
+
+    #[test]
+    fn what_a_killed_export_has_left_is_in_nobodys_way() {
+        let id = std::process::id();
+        let above = std::env::temp_dir().join(format!("jungle-export-left-{id}"));
+        let (left, folder) = (above.join(format!("jungle-export.{id}.0.part")), above.join("new"));
+        fs::create_dir_all(&left).unwrap();
+        let mut tree = Tree::new(&Arena::new().unwrap());
+        tree.put_attribute(&[], "a", 1).unwrap();
+        export(tree.snapshot().root(), &folder).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "1");
+        let names = fs::read_dir(&above).unwrap().map(|file| file.unwrap().file_name());
+        assert_eq!(names.count(), 2);
+        fs::remove_dir_all(&above).unwrap();
+    }
 
     #[test]
     fn a_position_and_a_name_that_print_alike_are_refused_before_a_folder_is_made() {
