@@ -134,6 +134,31 @@ fn an_import_that_is_begun_again_tags_the_revision_that_lacks_its_tag_and_goes_o
     folder.run(&["get", "d", "t", "/a"]).check(0, "9\n", "");
 }
 
+/// Nothing tells whether a revision that has no tag was made before.
+#[test]
+fn a_revision_without_a_tag_is_not_made_once_more_behind_newer_ones() {
+    let folder = Folder::new("import_lines_again");
+    let lines = [
+        r#"{"value":{"a":1},"tags":["v1"]}"#,
+        r#"{"value":{"a":2}}"#,
+        r#"{"value":{"a":3},"tags":["v2"]}"#,
+    ];
+    folder.write("all.ndjson", &lines.join("\n"));
+    let import = ["import", "d", "t", "all.ndjson"];
+    folder.run(&import).check_code(0);
+    for dry in [&["--dry-run"][..], &[]] {
+        let refused = folder.run(&[&import[..], dry].concat());
+        refused.check_code(1);
+        assert!(refused.err.contains("\"v1\" already"), "{}", refused.err);
+    }
+    folder.run(&["get", "d", "t", "/a"]).check(0, "3\n", "");
+    // What was ended before the newer one goes on.
+    folder.write("begun.ndjson", &lines[..2].join("\n"));
+    folder.run(&["import", "d", "u", "begun.ndjson"]).check_code(0);
+    folder.run(&["import", "d", "u", "all.ndjson"]).check_code(0);
+    folder.run(&["tag", "d", "u"]).check(0, "v1  revision 8\nv2  revision 11\n", "");
+}
+
 #[test]
 fn rows_that_do_not_fit_are_left_out_and_the_others_are_there() {
     for_each_seed(8, |rng| {

@@ -65,9 +65,9 @@ impl Again {
         *self.last.borrow_mut() = was_there.map(|tagged| (tagged.tag, tagged.snapshot.revision()));
     }
 
-    /// Refuses what was there already, all of it, where something else has come behind: that would
-    /// still be the newest version.
-    pub(super) fn end(&self, tree: Option<&TreeHandle>) -> Result<(), Failure> {
+    /// Refuses what was there already, if that is all so far, where something else has come behind:
+    /// that would still be the newest version, or what has no tag come behind it once more.
+    pub(super) fn must_be_newest(&self, tree: Option<&TreeHandle>) -> Result<(), Failure> {
         match (&*self.last.borrow(), tree) {
             (Some((tag, revision)), Some(tree)) if tree.snapshot().revision() != *revision => {
                 Err(exists(tag))

@@ -133,7 +133,7 @@ fn files(args: &Args, context: &Context<'_>, into: Into<'_>) -> Result<(), Failu
     }
     work.make(&CommitMeta::new())?;
     out.flush()?;
-    work.again.end(work.handle()?).or_else(|failure| work.leave_out(failure))?;
+    work.again.must_be_newest(work.handle()?).or_else(|failure| work.leave_out(failure))?;
     match work.skipped.get() {
         0 => Ok(()),
         skipped => {
@@ -330,10 +330,19 @@ impl Work<'_> {
         (file, tags): (&str, &[String]),
         f: impl FnOnce(&mut Editor) -> Result<u64, Failure>,
     ) -> Result<(), Failure> {
+        let there = self.handle()?;
         // Before there is a revision for nothing.
-        let tagged = match self.again.find(self.handle()?, tags) {
+        let tagged = match self.again.find(there, tags) {
             Ok(tagged) => tagged,
             Err(failure) => return self.leave_out(failure),
+        };
+        let f = |editor: &mut Editor| {
+            let bytes = f(editor)?;
+            // It may have been imported before, and would come once more, behind what is newer.
+            if tags.is_empty() && editor.is_changed() {
+                self.again.must_be_newest(there)?;
+            }
+            Ok::<_, Failure>(bytes)
         };
         match &self.into {
             Into::Nowhere(preview) => match preview.try_out((file, tags), tagged.as_ref(), f) {
