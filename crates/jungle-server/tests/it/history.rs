@@ -450,6 +450,8 @@ fn branches_and_tags_are_told_in_pages() {
     }
     // Who asks for no page has them all, and one that is gone has its place still.
     assert_eq!(get("branches", ""), ("main a b z".to_owned(), None));
+    assert_eq!(get("branches", "after="), ("main a b z".to_owned(), None));
+    assert_eq!(get("tags", "after="), ("v-a v-b v-z".to_owned(), None));
     assert_eq!(get("branches", "after=aa&limit=1"), ("b".to_owned(), Some("b".to_owned())));
     assert_eq!(get("tags", "after=z"), (String::new(), None));
 }
