@@ -207,6 +207,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn as_many_wait_with_what_they_compared_as_have_turns() {
+        let (line, room) = (Arc::new(Line::new(1)), Arc::new(Semaphore::new(3)));
+        let turn = at_once(line.turn(None)).await.unwrap();
+        let first = Turns::new(turn, &line, None, &room);
+        first.compare(|| ());
+        let turn = at_once(line.turn(None)).await.unwrap();
+        let second = Turns::new(turn, &line, None, &room);
+        second.compare(|| ());
+        assert!(at_once(line.turn(None)).await.is_none(), "it keeps its turn");
+        assert_eq!(room.available_permits(), 2);
+        drop(first);
+        second.end();
+        at_once(line.turn(None)).await.unwrap();
+        assert_eq!(room.available_permits(), 2);
+    }
+
+    #[tokio::test]
     async fn who_gives_up_waiting_leaves_nothing() {
         let ana = || Some(Whose::Name("ana".into()));
         let line = Arc::new(Line::new(1));
