@@ -631,6 +631,20 @@ visit('a branch is deleted once that was asked', garden('twigs', '&view=branches
   assert.deepEqual(branches.map(({ name }) => name), ['main'])
 })
 
+visit('all branches and tags are listed, on however many pages they are told', garden('pages', '&view=branches'), async (page) => {
+  await api.ask('POST', '/trees/pages/tags', { name: 'a & b', at: 'main' })
+  // As of a tree that has more than 1,000.
+  await page.route(/\/trees\/pages\/(branches|tags)/, (route) => {
+    const url = new URL(route.request().url())
+    url.searchParams.set('limit', '1')
+    return route.continue({ url: `${url}` })
+  })
+  await page.reload()
+  for (const mark of ['branch winter', 'tag a & b', 'tag spring']) {
+    await page.getByRole('button', { name: `delete ${mark}`, exact: true }).waitFor()
+  }
+})
+
 visit('nothing is merged that came after the preview', garden('moving', '&view=merge&merge=winter'), async (page) => {
   await page.getByRole('group').first().getByLabel('winter').check()
   await api.commit('moving', 'dana', 'the rake goes', [{ op: 'remove', path: '/tools/1' }], 'winter')

@@ -90,18 +90,27 @@ async function write<T>(method: string, url: string, body?: unknown, headers = {
 
 const upon = (tag: string) => (tag === '' ? {} : { 'If-Match': tag })
 
-export async function trees(): Promise<Tree[]> {
-  const all: Tree[] = []
-  let after = ''
-  for (;;) {
-    const page = await get<{ trees: Tree[]; next: string | null }>(
-      `${API}/trees?limit=1000${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`,
-    )
-    all.push(...page.trees)
-    if (page.next === null) return all
-    after = page.next
-  }
+/** All of a list that is told in pages. */
+async function all<Page extends { next?: string | null }, One>(
+  ask: (after: string | undefined) => Promise<Page>, on: (page: Page) => One[],
+): Promise<One[]> {
+  const found: One[] = []
+  let after: string | undefined
+  do {
+    const page = await ask(after)
+    found.push(...on(page))
+    const { next }: { next?: string | null } = page
+    after = next ?? undefined
+  } while (after !== undefined)
+  return found
 }
+
+export const trees = (): Promise<Tree[]> => all(
+  (after) => get<{ trees: Tree[]; next: string | null }>(
+    `${API}/trees?limit=1000${after === undefined ? '' : `&after=${encodeURIComponent(after)}`}`,
+  ),
+  (page) => page.trees,
+)
 
 export const me = (tree?: string) =>
   get<Me>(`${API}/me${tree === undefined ? '' : `?tree=${encodeURIComponent(tree)}`}`)
@@ -180,15 +189,19 @@ export const revert = (
   tree: string, branch: string, revision: number, mode: 'undo' | 'restore', told: Told,
 ) => write<Committed>('POST', address(tree, '/reverts'), { branch, revision, mode, ...told })
 
-export const branches = async (tree: string) =>
-  (await get<{ branches: Branch[] }>(address(tree, '/branches'))).branches
+export const branches = (tree: string): Promise<Branch[]> => all(
+  (after) => get<{ branches: Branch[]; next?: string }>(address(tree, '/branches', { after })),
+  (page) => page.branches,
+)
 export const createBranch = (tree: string, name: string, at: string) =>
   write<Branch>('POST', address(tree, '/branches'), { name, at })
 export const deleteBranch = (tree: string, name: string) =>
   write<void>('DELETE', address(tree, `/branches/${encodeURIComponent(name)}`))
 
-export const tags = async (tree: string) =>
-  (await get<{ tags: Tag[] }>(address(tree, '/tags'))).tags
+export const tags = (tree: string): Promise<Tag[]> => all(
+  (after) => get<{ tags: Tag[]; next?: string }>(address(tree, '/tags', { after })),
+  (page) => page.tags,
+)
 export const createTag = (tree: string, name: string, at: string) =>
   write<Tag>('POST', address(tree, '/tags'), { name, at })
 export const deleteTag = (tree: string, name: string) =>
