@@ -820,6 +820,31 @@ visit('what is written stays wherever one goes, and when others delete the node'
   await unsaved.getByRole('link').waitFor({ state: 'detached' })
 })
 
+visit('what is written of a node goes along where one moves it, and goes where one deletes it', garden('carried', '&path=/tools/0'), async (page) => {
+  const field = page.getByLabel('value of name', { exact: true })
+  const unsaved = page.locator('.unsaved')
+  const dialog = page.getByRole('dialog')
+  const above = page.getByRole('navigation', { name: 'path' }).getByRole('link', { name: 'beds' })
+  await page.getByRole('button', { name: /^edit name/ }).click()
+  await field.fill('a spade of ana')
+  await page.getByRole('button', { name: 'Move', exact: true }).click()
+  // Quotes that need not be.
+  await dialog.getByLabel('To the path').fill('/beds/"spade"')
+  await dialog.getByRole('button', { name: 'Move' }).click()
+  await above.waitFor()
+  await field.waitFor()
+  assert.equal(await field.inputValue(), 'a spade of ana')
+  assert.equal(await unsaved.innerText(), '')
+  assert.equal(query(page).get('path'), '/beds/spade')
+  await above.click()
+  await page.getByRole('heading', { name: 'beds' }).waitFor()
+  await unsaved.getByRole('link', { name: '/beds/spade' }).waitFor()
+  await page.locator('.sheet').getByRole('button', { name: 'Delete', exact: true }).click()
+  await dialog.getByText('What you wrote there and have not saved goes, too.').waitFor()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await unsaved.getByRole('link').waitFor({ state: 'detached' })
+})
+
 visit('nothing is removed that was not seen', garden('unseen', '&path=/tools/0'), async (page) => {
   const stream = '**/watch?*'
   await page.route(stream, refuse)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ancestors, child, compareKeys, isBelow, keyOf, keys, lastKey, nameOf, parent, partOf } from '../src/model/path.ts'
+import { ancestors, canonical, child, compareKeys, isBelow, keyOf, keys, lastKey, nameOf, parent, partOf } from '../src/model/path.ts'
 
 test.each([
   ['/', []],
@@ -35,6 +35,11 @@ test.each(['a', 'a b', '3', '-3', '3.80', '3.', '', ' a', 'a/b', 'a"b', 'a\\b', 
     expect(key.startsWith('"')).toBe(['3', '-3', '3.80', '', ' a', 'a/b', 'a"b', 'a\\b', 'a\nb'].includes(name))
   },
 )
+
+test('a path is written as the server does it', () => {
+  expect(['/', '/a/3', '/"a"/"b/c"', '/"3"/"\\u0062"', '/"a\\/b"'].map(canonical))
+    .toEqual(['/', '/a/3', '/a/"b/c"', '/"3"/b', '/"a/b"'])
+})
 
 test('keys are in the order of the server', () => {
   const ordered = ['-10', '-1', '0', '3', '3.80', '3.8080', '3.c0', '4', '10', '"3"', 'B', 'a', 'b', 'ä', '\uffee', '😀']

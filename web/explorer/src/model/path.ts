@@ -81,6 +81,11 @@ export function nameOf(key: string): string {
   return key.startsWith('"') ? (JSON.parse(key) as string) : key
 }
 
+/** A path that somebody typed in, as the server writes it: without quotes that need not be. */
+export function canonical(path: string): string {
+  return join(keys(path).map((key) => (key.startsWith('"') ? keyOf(nameOf(key)) : key)))
+}
+
 /**
  * The order of siblings: positions as numbers, their fractions digit by digit; then names by their
  * bytes, which for UTF-8 is the order of code points.

@@ -1,11 +1,12 @@
 import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Attributes, Edit, Node } from '../api/types.ts'
-import { child, keyOf, lastKey, parent } from '../model/path.ts'
+import { canonical, child, keyOf, lastKey, parent } from '../model/path.ts'
 import { count, guess } from '../model/value.ts'
 import { Dialog } from '../parts/Dialog.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import type { Question } from '../state/app.ts'
+import { discard } from '../state/drafts.ts'
 
 /** Adding, moving and deleting. Others may delete the node meanwhile: then its answer says so. */
 export function NodeDialogs({ app, session }: PanelProps) {
@@ -76,9 +77,11 @@ function Move({ app, session, node, onClose }: AskProps) {
     if (to === node.path) return onClose()
     const done = await app.commit([{ op: 'move', from: node.path, path: to }], `moved from ${node.path}`)
     if (done === undefined) return
+    const there = canonical(to)
+    app.drafts.move(session.tree, session.branch, node.path, there)
     onClose()
     session.refresh()
-    app.reveal(to)
+    app.reveal(there)
   }
   return (
     <Dialog app={app} title={`Move ${node.path}`} does="Move" onDo={move} onClose={onClose}>
@@ -89,9 +92,11 @@ function Move({ app, session, node, onClose }: AskProps) {
 }
 
 function Remove({ app, session, node, onClose }: AskProps) {
+  const drafts = app.drafts.within(session.tree, session.branch, node.path)
   const remove = async () => {
     const done = await app.commit([{ op: 'remove', path: node.path }], `deleted ${node.path}`)
     if (done === undefined) return
+    drafts.forEach(discard)
     onClose()
     session.refresh()
     app.go({ path: parent(node.path) ?? '/' }, 'replace')
@@ -100,6 +105,7 @@ function Remove({ app, session, node, onClose }: AskProps) {
   return (
     <Dialog app={app} title={`Delete ${node.path}?`} does="Delete" isBad onDo={remove} onClose={onClose}>
       <p>{node.subtree_count > 1 ? `It and the ${count(node.subtree_count - 1)} nodes below it go.` : 'It goes.'} Older revisions keep it.</p>
+      {drafts.length > 0 && <p>What you wrote there and have not saved goes, too.</p>}
     </Dialog>
   )
 }

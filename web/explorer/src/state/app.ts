@@ -279,6 +279,7 @@ export class App {
     const key = lastKey(from)
     const to = child(target, isPosition(key) ? String(node.next_position) : key)
     if (await this.commit([{ op: 'move', from, path: to }], `moved from ${from}`) === undefined) return
+    this.drafts.move(session.tree, session.branch, from, to)
     session.refresh()
     this.reveal(to)
   }

@@ -1,6 +1,7 @@
 /** What is written and not saved yet: it stays wherever one goes, and whatever others delete meanwhile. */
 
 import type { Value } from '../api/types.ts'
+import { isWithin } from '../model/path.ts'
 import { edited, type Typed } from '../model/value.ts'
 
 /** An attribute that is being edited. */
@@ -19,7 +20,8 @@ export interface Editing {
 export interface Draft {
   readonly tree: string
   readonly branch: string
-  readonly path: string
+  /** Where the node is; it may be moved. */
+  path: string
   /** The attributes that are being edited, by their names. */
   readonly edits: Map<string, Editing>
   /** A new one, as far as it is typed in. */
@@ -31,7 +33,7 @@ export class Drafts {
 
   /** Of this node: an empty one, where nothing is written. */
   of(tree: string, branch: string, path: string): Draft {
-    const key = `${tree}\n${branch}\n${path}`
+    const key = idOf(tree, branch, path)
     const known = this.all.get(key)
     if (known !== undefined) return known
     for (const [other, { edits, fresh }] of this.all) {
@@ -46,7 +48,28 @@ export class Drafts {
   get written(): Draft[] {
     return [...this.all.values()].filter((draft) => written(draft).length > 0)
   }
+
+  /** What is written of a node, and of those below it. */
+  within(tree: string, branch: string, top: string): Draft[] {
+    return this.written.filter((draft) => draft.tree === tree && draft.branch === branch && isWithin(draft.path, top))
+  }
+
+  /** A node was moved: what is written of it, and of those below it, goes along. */
+  move(tree: string, branch: string, from: string, to: string): void {
+    for (const draft of this.within(tree, branch, from)) {
+      const path = to + draft.path.slice(from.length)
+      const id = idOf(tree, branch, path)
+      const other = this.all.get(id)
+      // What was written of one that was there before is not lost.
+      if (other !== undefined && written(other).length > 0) continue
+      this.all.delete(idOf(tree, branch, draft.path))
+      draft.path = path
+      this.all.set(id, draft)
+    }
+  }
 }
+
+const idOf = (tree: string, branch: string, path: string) => `${tree}\n${branch}\n${path}`
 
 /** What is written, by the names of the attributes. */
 export function written({ edits, fresh }: Draft): [name: string, text: string][] {
