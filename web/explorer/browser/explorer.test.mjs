@@ -820,6 +820,14 @@ visit('what is written stays wherever one goes, and when others delete the node'
   await unsaved.getByRole('link').waitFor({ state: 'detached' })
 })
 
+visit('what is written can be edited where the address has quotes that need not be', garden('quoted', '&path=/"tools"/0'), async (page) => {
+  await page.getByRole('button', { name: /^edit name/ }).click()
+  await page.getByLabel('value of name', { exact: true }).fill('a spade of ana')
+  await page.getByRole('button', { name: /^edit borrowed/ }).click()
+  await page.getByLabel('value of borrowed', { exact: true }).waitFor()
+  assert.equal(await page.locator('.unsaved').innerText(), '')
+})
+
 visit('what is written of a node goes along where one moves it, and goes where one deletes it', garden('carried', '&path=/tools/0'), async (page) => {
   const field = page.getByLabel('value of name', { exact: true })
   const unsaved = page.locator('.unsaved')
@@ -982,6 +990,19 @@ visit('of a long value nothing is removed that was not seen', poem('unseen-long'
   await drawn(page)
   await remove.click()
   await remove.waitFor({ state: 'detached' })
+})
+
+visit('what was asked of one branch is not done to another that is shown by then', poem('elsewhere'), async (page) => {
+  await api.ask('POST', '/trees/elsewhere/branches', { name: 'other', at: 'main' })
+  const { asked, answer } = await hold(page, /\/value\?/)
+  await page.getByRole('button', { name: 'remove poem' }).click()
+  await asked
+  await page.getByRole('link', { name: 'Branches', exact: true }).click()
+  await page.getByRole('link', { name: 'other', exact: true }).click()
+  await page.waitForURL(/branch=other/)
+  const committed = page.waitForRequest(/\/commits\?/)
+  await answer()
+  assert.equal(new URL((await committed).url()).searchParams.get('branch'), 'main')
 })
 
 visit('attributes behind the first page are shown, and stay while others commit', async () => {

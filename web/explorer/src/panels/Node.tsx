@@ -118,8 +118,11 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
     if (guarded === undefined) return false
     const put = { op: 'put' as const, path: node.path, attribute: name, value }
     const said = `${name} = ${shown(value)}`.slice(0, 200)
-    const isKept = await app.commit([...guarded.tests, put], said, guarded.tag) !== undefined
-    if (isKept && editing) settle(draft, name, editing, editing.typed === typed ? undefined : value)
+    const isKept = await app.commit([...guarded.tests, put], said, guarded.tag, session) !== undefined
+    if (isKept && editing) {
+      settle(draft, name, editing, editing.typed === typed ? undefined : value)
+      app.changed()
+    }
     void session.select(session.chosen)
     return isKept
   }
@@ -127,7 +130,7 @@ function Attributes({ app, session, node, isRead }: NodeProps & { isRead: boolea
     const { path } = node
     // Nothing that was not seen is removed.
     const guarded = await app.did(allOf(session, node, name, value).then((all) => unless(session, path, name, all)))
-    if (guarded) await app.commit([...guarded.tests, { op: 'unset', path, attribute: name }], `without ${name}`, guarded.tag)
+    if (guarded) await app.commit([...guarded.tests, { op: 'unset', path, attribute: name }], `without ${name}`, guarded.tag, session)
     void session.select(session.chosen)
   }
   return (

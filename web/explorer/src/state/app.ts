@@ -95,8 +95,9 @@ export class App {
   isEdited({ tree, branch, path }: Draft): boolean {
     const { address, session } = this
     if (session === undefined || this.view !== 'node' || address.at !== undefined || !this.mayEdit) return false
-    const isAsked = address.tree === tree && address.branch === branch && address.path === path
-    return isAsked && (session.node !== undefined || session.missing === undefined)
+    if (session.tree !== tree || session.branch !== branch) return false
+    // An address may write it otherwise, and what is asked for may not have come.
+    return session.node?.path === path || (address.path === path && session.missing === undefined)
   }
 
   home(): void {
@@ -263,9 +264,8 @@ export class App {
     this.changed()
   }
 
-  /** Edits the newest version of the branch. Nothing if it was refused, which has been said then. */
-  async commit(edits: Edit[], message: string, tag?: string): Promise<Committed | undefined> {
-    const { session } = this
+  /** Edits the newest version of the branch. Nothing if it was refused, which has been said then. Another tree may be shown since that was asked. */
+  async commit(edits: Edit[], message: string, tag?: string, session = this.session): Promise<Committed | undefined> {
     if (session === undefined) return undefined
     return this.did(api.commit(session.tree, session.branch, edits, this.told(message), tag))
   }
@@ -278,7 +278,7 @@ export class App {
     if (node === undefined) return
     const key = lastKey(from)
     const to = child(target, isPosition(key) ? String(node.next_position) : key)
-    if (await this.commit([{ op: 'move', from, path: to }], `moved from ${from}`) === undefined) return
+    if (await this.commit([{ op: 'move', from, path: to }], `moved from ${from}`, undefined, session) === undefined) return
     this.drafts.move(session.tree, session.branch, from, to)
     session.refresh()
     this.reveal(to)
