@@ -345,6 +345,23 @@ visit('a dialog says itself what went wrong, and keeps what was written', garden
   assert.equal(await dialog.getByRole('alert').count(), 0, 'that was another one')
 })
 
+visit('what a dialog asks for is done once, however often one says so', garden('twice', '&path=/tools'), async (page) => {
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Add a child' }).click()
+  const value = dialog.getByLabel('Value')
+  await value.fill('a hoe')
+  const commits = []
+  page.on('request', (request) => { if (request.url().includes('/commits?')) commits.push(request) })
+  const { asked, answer } = await hold(page, /\/commits\?/)
+  await value.press('Enter')
+  await asked
+  await value.press('Enter')
+  await answer()
+  await dialog.waitFor({ state: 'detached' })
+  await row(page, 'a hoe').waitFor()
+  assert.equal(commits.length, 1)
+})
+
 visit('a program is copied, or selected where there is no clipboard', garden('copy', '&path=/tools'), async (page) => {
   await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', {
     value: { writeText: async (text) => { window.copied = text } }, configurable: true,

@@ -25,7 +25,7 @@ export function CopyAs({ app, address, onClose }: Props) {
     }
   }
   return (
-    <Dialog app={app} title="Copy as" does="Copy" onDo={() => void copy()} onClose={onClose}>
+    <Dialog app={app} title="Copy as" does="Copy" onDo={copy} onClose={onClose}>
       <label>For
         <select value={language} onChange={(event) => setLanguage(event.currentTarget.value as Language)}>
           {Object.keys(PROGRAMS).map((one) => <option key={one} value={one}>{one}</option>)}

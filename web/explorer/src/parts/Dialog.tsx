@@ -8,7 +8,7 @@ interface Props {
   /** What the button says that does it; without it there is only one to close. */
   does?: string
   isBad?: boolean
-  onDo?: () => void
+  onDo?: () => void | Promise<void>
   onClose: () => void
   children: ComponentChildren
 }
@@ -30,9 +30,17 @@ export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Pro
       if (document.activeElement === document.body) document.getElementById('tree')?.focus()
     }
   }, [])
-  const submit = (event: SubmitEvent) => {
+  const isDoing = useRef(false)
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    onDo?.()
+    // Who presses a key twice means it once.
+    if (isDoing.current) return
+    isDoing.current = true
+    try {
+      await onDo?.()
+    } finally {
+      isDoing.current = false
+    }
   }
   return (
     <dialog ref={dialog} onClose={() => isThere.current && onClose()} aria-labelledby="dialog-title">
