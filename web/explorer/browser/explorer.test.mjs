@@ -340,6 +340,8 @@ visit('a dialog says itself what went wrong, and keeps what was written', garden
   await dialog.getByRole('button', { name: 'Move' }).click()
   await dialog.getByRole('alert').waitFor()
   assert.equal(await to.inputValue(), '/nowhere/0')
+  await page.locator('.notice.bad').waitFor({ state: 'detached' })
+  assert.equal(await dialog.getByRole('alert').count(), 1, 'it stays when its notice has gone')
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await page.getByRole('button', { name: 'Move', exact: true }).click()
   assert.equal(await dialog.getByRole('alert').count(), 0, 'that was another one')

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { App } from '../state/app.ts'
+import type { App, Notice } from '../state/app.ts'
 
 interface Props {
   app: App
@@ -13,12 +13,17 @@ interface Props {
   children: ComponentChildren
 }
 
+/** What has been said already. */
+const known = (app: App) => new Set(app.notices.map(({ id }) => id))
+
 /** A question in front of everything else: the browser keeps the focus in it and gives it back, Escape closes it. */
 export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
-  // What is said behind it is dim, and to who is read to it is not said at all.
-  const before = useRef(new Set(app.notices.map(({ id }) => id)))
-  const wrong = app.notices.findLast((notice) => notice.isBad && !before.current.has(notice.id))
+  // What is said behind it is dim, and goes soon; to who is read to it is not said at all. Here it stays until one tries again.
+  const before = useRef(known(app))
+  const told = useRef<Notice | undefined>(undefined)
+  const wrong = app.notices.findLast(({ id, isBad }) => isBad && !before.current.has(id)) ?? told.current
+  told.current = wrong
   const isThere = useRef(true)
   useEffect(() => {
     const element = dialog.current
@@ -36,6 +41,8 @@ export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Pro
     // Who presses a key twice means it once.
     if (isDoing.current) return
     isDoing.current = true
+    before.current = known(app)
+    told.current = undefined
     try {
       await onDo?.()
     } finally {
@@ -47,7 +54,7 @@ export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Pro
       <form onSubmit={submit}>
         <h2 id="dialog-title">{title}</h2>
         {children}
-        {wrong && <p class="wrong" role="alert">{wrong.text}{wrong.hint && <small> {wrong.hint}</small>}</p>}
+        {wrong && <p key={wrong.id} class="wrong" role="alert">{wrong.text}{wrong.hint && <small> {wrong.hint}</small>}</p>}
         <p class="actions">
           <button type="button" onClick={onClose}>{does ? 'Cancel' : 'Close'}</button>
           {does && <button type="submit" class={isBad ? 'bad' : 'main'}>{does}</button>}
