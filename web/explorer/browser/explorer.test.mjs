@@ -835,8 +835,9 @@ visit('what is written stays wherever one goes, and when others delete the node'
   await page.getByText('Not there any more').waitFor()
   await unsaved.getByText('What you wrote', { exact: true }).click()
   assert.equal(await unsaved.getByLabel('what you wrote as name').inputValue(), 'a spade of ana')
-  await unsaved.getByRole('button', { name: 'Discard' }).click()
+  await unsaved.getByRole('button', { name: 'Discard' }).press('Enter')
   await unsaved.getByRole('link').waitFor({ state: 'detached' })
+  await page.locator('.sheet h1:focus').waitFor()
 })
 
 visit('what is written can be edited where the address has quotes that need not be', garden('quoted', '&path=/"tools"/0'), async (page) => {

@@ -1,7 +1,7 @@
 /** The keyboard goes on where it was, also where what had the focus went with what it did. */
 
 /** In these the focus stays. */
-const AREAS = '.sheet, .home-page'
+const AREAS = '.sheet, .home-page, .unsaved'
 const HEADING = 'h1[tabindex]'
 /** Nothing that is written in: the next key may be meant for the page, and a phone would show its own keys. */
 const USABLE = 'button:not(:disabled), a[href], select'
@@ -26,6 +26,8 @@ export function keepFocus(): () => void {
       // Where one looks stays: what went may have been at the end of a long page.
       if (next) return next.focus({ preventScroll: true })
     }
+    // Nothing is unsaved any more: on with the page.
+    if (around.at(-1)?.isConnected) document.querySelector<HTMLElement>(HEADING)?.focus({ preventScroll: true })
   }
   const watch = new MutationObserver(look)
   addEventListener('focusin', note)
