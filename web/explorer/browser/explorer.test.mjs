@@ -840,6 +840,23 @@ visit('what is written stays wherever one goes, and when others delete the node'
   await page.locator('.sheet h1:focus').waitFor()
 })
 
+visit('what was saved while one was elsewhere is not there again', garden('again', '&path=/tools/0'), async (page) => {
+  const name = page.getByLabel('name of a new attribute')
+  await name.fill('place')
+  const { asked, answer } = await hold(page, /\/commits\?/)
+  await name.press('Enter')
+  await asked
+  await row(page, 'rake').click()
+  await page.getByRole('heading', { name: 'rake' }).waitFor()
+  await row(page, 'spade').click()
+  await page.getByRole('heading', { name: 'spade' }).waitFor()
+  const search = page.getByRole('searchbox')
+  await search.focus()
+  await answer()
+  await page.waitForFunction(() => document.getElementById('new-attribute').value === '')
+  assert.ok(await search.evaluate((it) => it === document.activeElement))
+})
+
 visit('what is written can be edited where the address has quotes that need not be', garden('quoted', '&path=/"tools"/0'), async (page) => {
   await page.getByRole('button', { name: /^edit name/ }).click()
   await page.getByLabel('value of name', { exact: true }).fill('a spade of ana')

@@ -261,16 +261,18 @@ function Shown({ name, value, isRead, onEdit }: { name: string; value: Value; is
 }
 
 function NewAttribute({ draft, taken, onKeep }: { draft: Draft; taken: string[]; onKeep: (name: string, value: Value) => Promise<boolean> }) {
-  const [{ name, text }, setFresh] = useState(draft.fresh)
+  const { name, text } = draft.fresh
+  const [, draw] = useState({})
   const write = (part: Partial<Draft['fresh']>) => {
     draft.fresh = { ...draft.fresh, ...part }
-    setFresh(draft.fresh)
+    draw({})
   }
   const [isSent, setSent] = useState(false)
   const isTaken = !isSent && name !== '' && taken.includes(name)
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     if (name === '' || isTaken || isSent) return
+    const form = event.currentTarget as HTMLElement
     setSent(true)
     const isKept = await onKeep(name, guess(text))
     setSent(false)
@@ -278,7 +280,9 @@ function NewAttribute({ draft, taken, onKeep }: { draft: Draft; taken: string[];
     // The next one may be there already.
     if (draft.fresh.name === name) write({ name: '' })
     if (draft.fresh.text === text) write({ text: '' })
-    document.getElementById('new-attribute')?.focus()
+    // Who has gone on elsewhere is not led back.
+    const { activeElement } = document
+    if (activeElement === document.body || form.contains(activeElement)) document.getElementById('new-attribute')?.focus()
   }
   return (
     <form class="line new-attribute" onSubmit={submit}>
