@@ -512,6 +512,8 @@ impl Drop for Turn<'_> {
 
 #[cfg(all(test, feature = "sim"))]
 mod tests {
+    use jungle_db::CommitOptions;
+
     use super::*;
     use crate::disk::sim::{CallKind, Fate, Keep, SimDisk};
     use crate::{OpenOptions, Store};
@@ -520,6 +522,22 @@ mod tests {
         let options = OpenOptions::new().checkpoint_every(u64::MAX);
         let opened = options.durability(Durability::Buffered).open_on(Arc::new(disk.clone()));
         opened.expect("a simulated disk that was not damaged")
+    }
+
+    #[test]
+    fn only_those_are_expected_again_who_have_asked_for_a_sync() {
+        let store = open(&SimDisk::new());
+        let tree = store.create_tree("t").unwrap();
+        for durability in [Durability::Memory, Durability::Buffered, Durability::Sync] {
+            for _ in 0..3 {
+                let durability = Some(durability);
+                let options = CommitOptions { durability, ..CommitOptions::default() };
+                tree.update_with(&options, |tx| tx.append(&[])).unwrap();
+            }
+            store.wait_until(store.revision(), Durability::Sync).unwrap();
+            let expected = store.log().lock().expected;
+            assert!(!expected.are_there(0) && expected.are_there(1), "{durability:?}");
+        }
     }
 
     #[test]
