@@ -363,7 +363,8 @@ impl Tree {
         self.line.reclaim(&self.cell, lane.allocator());
     }
 
-    /// Leaves to the next collection what waits for a version that somebody holds, of whatever tree.
+    /// Leaves to the next collection what waits for a version that somebody holds, of whatever
+    /// tree.
     pub(crate) fn leave_blocked(&mut self) {
         self.line.leave_blocked(&self.cell);
     }

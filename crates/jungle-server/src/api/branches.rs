@@ -55,8 +55,8 @@ fn page<'m, T>(
     Ok((page, last.map(name)))
 }
 
-/// Where a name is in a list: the main branch is the first, and no tag is called so. What begins with
-/// the page behind nothing is told that one, too.
+/// Where a name is in a list: the main branch is the first, and no tag is called so. What begins
+/// with the page behind nothing is told that one, too.
 fn place(name: &str) -> (bool, &str) {
     (!matches!(name, "" | MAIN_BRANCH), name)
 }
