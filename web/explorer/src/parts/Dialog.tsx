@@ -16,7 +16,7 @@ interface Props {
 /** What has been said already. */
 const known = (app: App) => new Set(app.notices.map(({ id }) => id))
 
-/** A question in front of everything else: the browser keeps the focus in it and gives it back, Escape closes it. */
+/** A question in front of everything else: the browser keeps the focus in it, and it goes back to where it was, Escape closes it. */
 export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   // What is said behind it is dim, and goes soon; to who is read to it is not said at all. Here it stays until one tries again.
@@ -27,11 +27,14 @@ export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Pro
   const isThere = useRef(true)
   useEffect(() => {
     const element = dialog.current
+    const opener = document.activeElement
     element?.showModal()
     return () => {
       isThere.current = false
-      // One that is taken away open gives nothing back.
+      // One that is taken away gives nothing back.
       element?.close()
+      if (document.activeElement !== document.body) return
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus()
       if (document.activeElement === document.body) document.getElementById('tree')?.focus()
     }
   }, [])
