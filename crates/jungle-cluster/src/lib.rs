@@ -48,6 +48,7 @@ mod follow;
 mod join;
 mod local;
 mod message;
+#[doc(hidden)]
 pub mod planted;
 mod sequencer;
 

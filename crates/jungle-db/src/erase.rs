@@ -14,6 +14,7 @@ use crate::restore::replay::{ReplayError, does_not_fit};
 use crate::revision::Revision;
 
 /// What is to be taken out of a tree, in all its revisions: the node at a path with all below it.
+/// An [`Eraser`] takes it; of a folder `OpenOptions::erase` in `jungle-store` does all of it.
 ///
 /// ```
 /// use jungle_db::{Erasure, Jungle};

@@ -47,6 +47,7 @@ mod journal;
 mod jungle;
 mod name;
 mod named;
+#[doc(hidden)]
 pub mod planted;
 mod restore;
 mod revision;

@@ -36,7 +36,8 @@ const AUTHOR: &str = "jungle repair";
 /// So many paths of what is missing are told in the message of a revision.
 const PATHS_TOLD: usize = 100;
 
-/// What is to be saved.
+/// A Jungle that cannot be read as a whole, and of which the rest is to be saved. Of a damaged
+/// folder `OpenOptions::repair` in `jungle-store` does all of it.
 ///
 /// ```
 /// use jungle_db::{Jungle, Salvage};
@@ -78,7 +79,7 @@ impl fmt::Debug for Salvage<'_> {
     }
 }
 
-/// What was saved.
+/// What a [`Salvage`] could save, and what it could not.
 #[derive(Debug)]
 pub struct Saved {
     /// All of it: trees, branches, revisions and tags have the names and numbers they had.
@@ -87,7 +88,7 @@ pub struct Saved {
     pub lost: Vec<Lost>,
 }
 
-/// Something that could not be saved.
+/// Something that a [`Salvage`] could not save.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Lost {

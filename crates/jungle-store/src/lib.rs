@@ -40,6 +40,7 @@ mod log;
 mod open;
 mod outline;
 pub mod pages;
+#[doc(hidden)]
 pub mod planted;
 mod progress;
 mod record;

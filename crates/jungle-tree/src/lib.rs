@@ -34,6 +34,7 @@ mod measure;
 mod node;
 mod path;
 mod pin;
+#[doc(hidden)]
 pub mod planted;
 mod range;
 mod root;

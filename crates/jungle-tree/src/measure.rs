@@ -12,7 +12,7 @@ use crate::block::Content;
 use crate::trace::{Asked, Marks, trace};
 use crate::tree::VersionId;
 
-/// Bytes of an arena.
+/// Bytes of an arena, of which a [`Measure`] counts each once.
 ///
 /// ```
 /// use jungle_tree::Measured;

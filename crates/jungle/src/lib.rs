@@ -23,12 +23,50 @@
 //! # }
 //! ```
 //!
-//! - [`Jungle`]: named trees, transactions, revisions, branches and watches (from `jungle-db`).
-//! - [`Node`], [`Key`], [`Path`], [`Value`], [`diff()`], [`merge`]: the tree itself (from
-//!   `jungle-tree`).
-//! - [`Open`], [`OpenOptions`], [`Store`]: a Jungle in a folder (from `jungle-store`).
-//! - [`json`]: JSON in and out (from `jungle-json`).
-//! - [`SystemClock`]: real times for revisions.
+//! # What to use for what
+//!
+//! **To begin**, [`Memory`] and [`Open`] add `Jungle::memory()` and `Jungle::open(folder)`. A
+//! [`Jungle`] is a set of named trees, a [`Store`] one that is kept in a folder, and a
+//! [`TreeHandle`] a branch of a tree, which is what most calls are made on. Options are in
+//! [`OpenOptions`], for a folder, and [`Jungle::builder`], for memory.
+//!
+//! **To read**, hold a [`Snapshot`] ([`TreeHandle::snapshot`], or [`TreeHandle::at`] for an older
+//! revision) and look at its [`Node`]s: children by [`Key`] or [`Path`], attributes as
+//! [`ValueRef`]s. A [`JungleSnapshot`] is of all trees at once; an [`AttributeIndex`] finds nodes
+//! by an attribute, once there is one ([`TreeHandle::create_index`]).
+//!
+//! **To write**, give a closure to [`TreeHandle::update`], which runs it again where another commit
+//! truly overlaps, or to [`Jungle::update`] for several trees. The closure edits a [`Draft`]. A
+//! [`Transaction`] or [`JungleTransaction`] does the same by hand: it is committed, and says what
+//! stood in the way. [`CommitOptions`] say who commits, and what that has to survive
+//! ([`Durability`]).
+//!
+//! **To look back**, every commit has a [`Revision`]: [`TreeHandle::history`] lists them,
+//! [`TreeHandle::revert`], [`TreeHandle::restore`] and [`TreeHandle::undo`] take something back.
+//! [`Retention`] says how many are kept.
+//!
+//! **To compare, branch and merge**: [`TreeHandle::diff`] gives a [`ChangeSet`],
+//! [`TreeHandle::branch`] a branch, [`TreeHandle::merge`] a [`Merge`] with its [`Conflict`]s, which
+//! [`MergeOptions`] settle. [`TreeHandle::steps_max`] and [`MergeOptions::steps_max`] bound what
+//! is compared, where anybody may have made the versions.
+//!
+//! **To follow**, [`TreeHandle::watch`] gives a [`Watch`]: each revision's changes below a path.
+//!
+//! **To take documents in and out**, [`json`].
+//!
+//! **To look after a folder**: [`Store::backup`], [`Store::verify`], [`OpenOptions::repair`],
+//! [`OpenOptions::erase`]; [`Jungle::space`] and [`Jungle::collect`], or a [`Collector`], give back
+//! memory that nothing uses any more.
+//!
+//! Each operation has an error of its own, which says what it can fail with and nothing else.
+//!
+//! # What few need
+//!
+//! - The tree without the database: [`Tree`], [`Arena`], [`Editor`], [`Cursor`], [`diff()`],
+//!   [`merge`], [`rebase`]. [`TreeSnapshot`] is its snapshot, which [`Snapshot`] derefs to.
+//! - For servers and replicated logs: [`Sequencer`], [`Series`], [`Journal`], [`CommitRecord`].
+//! - For other ways of saving a Jungle: [`Checkpoint`], [`Archive`], [`JungleState`], [`Salvage`],
+//!   [`Eraser`]; and [`disk`], for a disk that is not the system's.
 
 mod clock;
 mod memory;
