@@ -5,7 +5,6 @@ mod board;
 mod cluster;
 mod commit;
 mod diff;
-mod failover;
 mod flat;
 pub mod folder;
 mod hot;
@@ -13,10 +12,8 @@ mod larger;
 mod longest;
 mod memory;
 mod neighbours;
-mod newcomer;
 mod open;
 pub mod point;
-mod posts;
 mod processor;
 mod read;
 mod readers;
@@ -94,10 +91,6 @@ pub fn sample(
     let measured = match experiment {
         "alice" => alice::sample(case, options)?,
         "board" | "cassandra" => board::sample(case, options, peers)?,
-        "cluster" if case == "seen" => Some(failover::seen(options)?),
-        "cluster" if case == "resume" => Some(failover::resume(options)?),
-        "cluster" if case == "newcomer" => Some(newcomer::sample(options)?),
-        "cluster" if case == "posts" => Some(posts::sample(options)?),
         "cluster" if matches!(case, "share" | "tree") => board::sample(case, options, peers)?,
         "cluster" => cluster::sample(case, options)?,
         "commit" if case == "readers" => Some(readers::sample(options)?),

@@ -15,9 +15,9 @@ use jungle_testkit::NatsServers;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::Options;
-use super::folder::Folder;
-use super::turns::{Turn, in_turns, named, number, turns};
+use super::super::Options;
+use super::super::folder::Folder;
+use super::super::turns::{Turn, in_turns, named, number, turns};
 use crate::Failure;
 use crate::sample::Sample;
 
@@ -44,10 +44,7 @@ const MANY: usize = 64 * 40 + 160;
 /// with a tree node of its own; `bare-many` = of messages with 64 commits each, one after the
 /// other; `quorum-64` = how many times as many commits a second, `together` = how many commits were
 /// in a message.
-pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
-    if case != "quorum" {
-        return Ok(None);
-    }
+pub fn sample(options: Options) -> Result<Sample, Failure> {
     let turns = if options.tiny { 1 } else { turns(options) / 2 };
     let engine = NatsServers::start(3);
     let (ours, theirs) = (&Server::new(&engine)?, &Bare::new(&engine)?);
@@ -65,7 +62,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     ours.run(CLIENTS, EACH)?;
     let messages = ours.cluster.status().followed - before;
     numbers.push(("together", (CLIENTS * EACH) as f64 / messages as f64));
-    Ok(Some(named("us", &numbers)))
+    Ok(named("us", &numbers))
 }
 
 /// A server with a folder, and another one in memory that has the same.

@@ -11,9 +11,9 @@ use jungle_store::OpenOptions;
 use jungle_testkit::NatsServers;
 use jungle_tree::{ArenaOptions, EditError, Key};
 
-use super::Options;
-use super::folder::Folder;
-use super::turns::named;
+use super::super::Options;
+use super::super::folder::Folder;
+use super::super::turns::named;
 use crate::Failure;
 use crate::sample::Sample;
 

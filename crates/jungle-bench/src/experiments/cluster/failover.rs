@@ -10,8 +10,8 @@ use jungle_cluster::{Cluster, Options as Member, Survey};
 use jungle_db::{Jungle, Revision, TreeHandle};
 use jungle_testkit::NatsServers;
 
-use super::Options;
-use super::turns::named;
+use super::super::Options;
+use super::super::turns::named;
 use crate::Failure;
 use crate::sample::Sample;
 use crate::stats::{median, quantile};

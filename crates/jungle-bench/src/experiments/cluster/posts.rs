@@ -9,8 +9,8 @@ use jungle_db::{Jungle, TreeHandle};
 use jungle_testkit::NatsServers;
 use jungle_tree::EditError;
 
-use super::Options;
-use super::turns::named;
+use super::super::Options;
+use super::super::turns::named;
 use crate::Failure;
 use crate::sample::Sample;
 use crate::stats::median;
