@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
-use super::line::Line;
+use super::connection::Line;
 use super::{Remote, RemoteError};
 
 /// For how long nothing may come of an answer that has begun, where it is read as it comes: the

@@ -1,9 +1,9 @@
 //! A server as those see it who ask it: one request after the other, on the thread that asks.
 
 mod answer;
+mod connection;
 mod error;
 mod key;
-mod line;
 mod value;
 
 use std::fmt;
@@ -23,7 +23,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::api::{IDEMPOTENCY_KEY, LAST_EVENT_ID};
 use crate::dial::{connect, connector, encrypt, system_roots};
-use line::{Answered, Line};
+use connection::{Answered, Line};
 
 pub use answer::RemoteBody;
 pub use error::{RemoteConflict, RemoteError};

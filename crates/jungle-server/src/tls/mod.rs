@@ -1,5 +1,7 @@
 //! Encryption, where it is asked for.
 
+mod self_made;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

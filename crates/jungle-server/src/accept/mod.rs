@@ -1,5 +1,8 @@
 //! The loop that takes connections. axum's own has no time-outs, so this one is ours.
 
+mod linger;
+mod patient;
+
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -20,11 +23,11 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tower_service::Service;
 
+use self::linger::Reading;
+use self::patient::Patient;
 use crate::acme::is_challenge;
 use crate::app::App;
 use crate::client::{Client, is_proxy};
-use crate::linger::{self, Reading};
-use crate::patient::Patient;
 use crate::places::{Place, Places};
 use crate::problem::{Kind, Problem};
 use crate::rate::network;
