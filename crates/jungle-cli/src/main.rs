@@ -17,8 +17,6 @@ mod info;
 mod interrupt;
 mod member;
 mod near;
-mod notes;
-mod notify;
 mod output;
 mod pager;
 mod patch;

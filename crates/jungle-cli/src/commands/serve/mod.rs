@@ -1,5 +1,8 @@
 //! `jungle serve`: the explorer, the bulletin board and the interface for programs.
 
+mod notes;
+mod notify;
+
 use std::env;
 use std::error::Error;
 use std::fmt::Display;
@@ -22,6 +25,8 @@ use jungle_server::{
 use serde::Serialize;
 use tracing::level_filters::LevelFilter;
 
+use self::notes::Lines;
+use self::notify::News;
 use super::access;
 use crate::args::SpillWhen;
 use crate::cluster::{Membership, VARIABLE, is_of_cluster};
@@ -29,8 +34,6 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
 use crate::near;
-use crate::notes::Lines;
-use crate::notify::{self, News};
 use crate::output::{Format, is_quiet, json_line, say, stdout};
 use crate::tryout::Ends;
 
