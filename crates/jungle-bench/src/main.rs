@@ -8,6 +8,17 @@
 //!
 //! `jungle-bench track` is for every day: it counts instructions, takes seconds, and tells what
 //! became slower than was recorded.
+//!
+//! Where what is:
+//!
+//! - `plan` has all cases, `systems` how each system is started, `experiments` our side of them on
+//!   the trees and draws of `workload`; `sample` is the line that one measurement prints.
+//! - `runner` takes the rounds; `results`, `stats` and `table` are what comes of them.
+//! - `occupy`, `touch`, `syncs` and `watchdog` keep a measurement honest: idle cores, cold memory,
+//!   counted syncs, an end to what hangs.
+//! - `bars` says what a case must reach, `verdicts` whether it does.
+//! - `lab` runs experiments and keeps what they gave, `report` makes the pages of that.
+//! - `scale` is a model of clusters that are larger than one machine; `track` counts instructions.
 
 mod args;
 mod bars;
