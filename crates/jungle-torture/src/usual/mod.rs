@@ -37,6 +37,7 @@ use jungle_testkit::Rng;
 use crate::options::Options;
 use crate::suite::{self, Outcome, Suite};
 
+pub use fuzz::{TARGETS, Target};
 pub use planted::wake;
 
 /// Those that are not of the store.

@@ -30,17 +30,25 @@ use mutate::mutate;
 const INPUTS_OF_SEED: u64 = 20;
 
 /// Something that takes input from outside.
-struct Target {
-    name: &'static str,
+#[derive(Debug)]
+pub struct Target {
+    /// What it is called, and the folder of the corpus with what it has taken.
+    pub name: &'static str,
     /// What is right, to begin with.
-    samples: fn() -> Vec<Vec<u8>>,
+    pub samples: fn() -> Vec<Vec<u8>>,
     /// What is put in now and then.
-    words: &'static [&'static str],
+    pub words: &'static [&'static str],
     /// Panics when something is wrong.
-    take: fn(&[u8]),
+    pub take: fn(&[u8]),
 }
 
-const TARGETS: [Target; 16] = [
+/// All of them.
+///
+/// ```
+/// let json = jungle_torture::TARGETS.iter().find(|target| target.name == "json").unwrap();
+/// (json.take)(b"[1, 2");
+/// ```
+pub static TARGETS: [Target; 16] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
