@@ -10,7 +10,7 @@ use crate::error::{Result, fail};
 use crate::torture;
 
 /// The sanitizer needs a target named, and the switch that lets a stable compiler build with it.
-const TARGET: &str = "x86_64-unknown-linux-gnu";
+pub const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 pub fn run(arguments: &[String]) -> Result<()> {
     if !arguments.is_empty() {

@@ -8,6 +8,7 @@ mod check;
 mod command;
 mod deb;
 mod error;
+mod fuzz;
 mod nats;
 mod notices;
 mod pebble;
@@ -32,6 +33,9 @@ usage: cargo xtask TASK
   test [--peers]             everything: check, tests, torture suites, loom, supply; with --peers
                              also builds the peers and runs each one briefly
   asan                       the tree's tests, and fuzzing, under the address sanitizer (minutes)
+  fuzz [TARGET...] [ARGS]    input from outside that libFuzzer finds by coverage (needs c++):
+                             --seconds N for each target, --asan under the address sanitizer,
+                             --keep to add some of it to the corpus
   torture SUITE [ARGS]       one torture suite, in release; without ARGS as `test` runs it
   torture http [ARGS]        bad requests to a real server, by hand and of schemathesis (python3);
                              with --brief only some of the latter, as `test` asks them
@@ -85,6 +89,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "tidy" => tidy::run(rest),
         "test" => test::run(rest),
         "asan" => asan::run(rest),
+        "fuzz" => fuzz::run(rest),
         "torture" => torture::run(rest),
         "track" => track::run(rest),
         "deb" => deb::run(rest),

@@ -4,11 +4,11 @@ mod built;
 mod cluster;
 mod engine;
 mod http;
-mod ledger;
+pub mod ledger;
 mod lin;
 mod local;
 mod machines;
-mod options;
+pub mod options;
 mod serving;
 mod upgrade;
 

@@ -5,7 +5,8 @@
 //! Checksums and hashes are put right behind the changes, so that what is below them is reached.
 //! What fails is to be put into `corpus/TARGET/`, under a name that says what it is: that is tried
 //! first in each run, and by `cargo test`. Some of what is right is there, too: documents, and
-//! records as the store has once written them, so that they are tried whatever it writes now.
+//! records as the store has once written them, so that they are tried whatever it writes now; and
+//! what libFuzzer has found (`cargo xtask fuzz`), which changes inputs by what they reach.
 
 mod backups;
 mod base;
