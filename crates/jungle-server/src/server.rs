@@ -332,6 +332,7 @@ pub(crate) fn app(
         }
     };
     let (limits, mark) = (&options.limits, Mark::new(cluster.as_deref()));
+    let writers = Arc::new(Semaphore::new(limits.commits_max));
     Ok(App {
         samples: Samples::new(jungle.clone()),
         trees: Trees::new(jungle),
@@ -352,8 +353,8 @@ pub(crate) fn app(
         mark,
         pages: board::Cache::default(),
         compared: api::Compared::default(),
-        writers: Arc::new(Semaphore::new(limits.commits_max)),
-        line: Arc::new(Line::new(limits.long_reads_max)),
+        line: Arc::new(Line::new(limits.long_reads_max, Arc::clone(&writers))),
+        writers,
         documents: Arc::new(Places::new(limits.documents_max)),
         watchers: Arc::new(Places::new(limits.watchers_max)),
         seekers: Semaphore::new(elsewhere::SEEKERS_MAX),

@@ -25,7 +25,7 @@ use super::view::View;
 use crate::app::{App, aside, aside_with};
 use crate::client::Client;
 use crate::cluster;
-use crate::line::{Turn, Turns};
+use crate::line::Turn;
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
 
@@ -543,11 +543,10 @@ impl Visitor {
     /// stays.
     pub(crate) async fn in_line_to_commit<T: Send + 'static>(
         &self,
-        f: impl FnOnce(&Arc<Turns>) -> Result<T, Problem> + Send + 'static,
+        f: impl FnOnce(&Arc<Turn>) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let turn = self.turn().await?;
-        let turns = Arc::new(Turns::new(turn, &self.line, self.whose(), &self.writers));
-        aside(move || f(&turns)).await
+        let turn = Arc::new(self.turn().await?);
+        aside(move || f(&turn)).await
     }
 
     async fn turn(&self) -> Result<Turn, Problem> {
@@ -584,7 +583,7 @@ impl Visitor {
         let is_far = at.as_deref().is_some_and(is_far_back);
         let find = move || jungle_words::find_or_newest(&tree, at.as_deref());
         match is_far {
-            true => self.in_line_to_commit(move |turns| f(turns.compare(find)?)).await,
+            true => self.in_line_to_commit(move |turn| f(turn.compare(find)?)).await,
             false => self.write(move |_| f(find()?)).await,
         }
     }

@@ -22,7 +22,7 @@ use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::etag::{Expected, Of, changed, check};
-use crate::line::Turns;
+use crate::line::Turn;
 use crate::once::Answer;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
@@ -136,9 +136,9 @@ pub(crate) async fn merge(
     let meta = app.meta(wanted.author.as_deref(), wanted.message.as_deref())?;
     let (visitor, branch) = (app.clone(), into.branch_id());
     let merging = merging(&wanted, app.steps_max());
-    let answer = app.in_line_to_commit(move |turns| {
+    let answer = app.in_line_to_commit(move |turn| {
         once(&visitor, &[&into], keyed, CommitOptions::from(&meta), |options| {
-            do_it(turns, &into, &wanted, &merging, expected, &options.meta)
+            do_it(turn, &into, &wanted, &merging, expected, &options.meta)
         })
     });
     let answer = answer.await?;
@@ -155,7 +155,7 @@ fn merging(wanted: &Wanted, steps_max: u64) -> MergeOptions {
 }
 
 fn do_it(
-    turns: &Turns,
+    turn: &Turn,
     into: &TreeHandle,
     wanted: &Wanted,
     merging: &MergeOptions,
@@ -164,23 +164,23 @@ fn do_it(
 ) -> Result<Answer, Problem> {
     // Others merged or edited the same meanwhile: worked out anew, nothing may be in its way.
     for _ in 1..ROUNDS {
-        match attempt(turns, into, wanted, merging, expected, meta)? {
+        match attempt(turn, into, wanted, merging, expected, meta)? {
             Err(CommitError::Conflict(_)) => {}
             done => return Ok(done?),
         }
     }
-    Ok(attempt(turns, into, wanted, merging, expected, meta)??)
+    Ok(attempt(turn, into, wanted, merging, expected, meta)??)
 }
 
 fn attempt(
-    turns: &Turns,
+    turn: &Turn,
     into: &TreeHandle,
     wanted: &Wanted,
     merging: &MergeOptions,
     expected: Option<Expected>,
     meta: &CommitMeta,
 ) -> Result<Result<Answer, CommitError>, Problem> {
-    let merge = turns.compare(|| prepare(into, wanted, merging, expected))?;
+    let merge = turn.compare(|| prepare(into, wanted, merging, expected))?;
     let before = merge.theirs().revision();
     let committed = match expected {
         None => merge.commit(meta),

@@ -114,8 +114,8 @@ pub(crate) async fn revert(
     // What was done before needs no version that may be gone by now.
     let work = wanted.work(&app, &tree).await;
     let (visitor, branch) = (app.clone(), tree.branch_id());
-    let answer = app.in_line_to_commit(move |turns| {
-        let tree = tree.tell_comparing(turns.clone());
+    let answer = app.in_line_to_commit(move |turn| {
+        let tree = tree.tell_comparing(turn.clone());
         once(&visitor, &[&tree], keyed, CommitOptions::from(&meta), |options| {
             do_it(&tree, &work?, expected, &options.meta)
         })
