@@ -176,9 +176,8 @@ impl Journal for Slow {
     }
 }
 
-/// What holds the disk of a server while it is shut.
+/// What holds the disk of a server, which is shut until this is dropped.
 struct Held {
-    journal: Arc<Slow>,
     /// Tells of each commit that waits for it.
     comes: Receiver<()>,
     /// Dropped to have all of them go on.
@@ -186,8 +185,8 @@ struct Held {
 }
 
 impl Held {
-    /// A server on such a disk, with so many turns, and room for so many commits that take long:
-    /// the tree `t` has something on its branch `draft`, and `u` something to take back.
+    /// A server whose disk is shut, with so many turns, and room for so many commits that take
+    /// long: the tree `t` has something on its branch `draft`, and `u` something to take back.
     fn serve(turns: usize, commits: usize) -> (Served, Held) {
         let ((came, comes), (open, opens)) = (channel(), channel());
         let journal = Slow { is_shut: AtomicBool::new(false), came, opens: Mutex::new(opens) };
@@ -207,11 +206,8 @@ impl Held {
         let draft = tree.branch("draft", tree.snapshot().revision()).unwrap();
         draft.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
         other.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
-        (served, Held { journal, comes, _open: open })
-    }
-
-    fn shut(&self) {
-        self.journal.is_shut.store(true, Ordering::SeqCst);
+        journal.is_shut.store(true, Ordering::SeqCst);
+        (served, Held { comes, _open: open })
     }
 
     /// Waits until another commit waits for the disk.
@@ -245,7 +241,6 @@ fn revert(served: &Served, address: &str) -> Answer {
 fn who_waits_for_a_disk_has_no_turn() {
     for wait in [merge, revert] {
         let (served, held) = Held::serve(1, 1);
-        held.shut();
         thread::scope(|scope| {
             // It is dropped before the other thread is waited for, whatever happens.
             let held: Held = held;
@@ -261,7 +256,6 @@ fn who_waits_for_a_disk_has_no_turn() {
 #[test]
 fn nobody_has_more_than_half_of_the_line() {
     let (served, held) = Held::serve(2, 1);
-    held.shut();
     thread::scope(|scope| {
         let held: Held = held;
         let merged = scope.spawn(|| merge(&served, "192.0.2.3"));
