@@ -109,23 +109,29 @@ struct Turn<'l> {
 
 impl<'l> Turn<'l> {
     fn write(&mut self, group: &mut Group, last: u64, for_sync: bool) -> Result<(), LogError> {
+        let log = self.log;
         let writer = self.writer.as_mut().expect("there until the turn ends");
         if !group.is_empty() {
-            // The segment is synced before the next one is begun.
             let is_last = writer.is_full_before(&group.frame);
-            let ahead = is_last.then(|| self.log.lock_ahead()).transpose()?;
-            writer.write(&mut group.frame, (group.first, last), &self.log.next)?;
-            drop(ahead);
+            let mut write = || -> Result<(), LogError> {
+                Ok(writer.write(&mut group.frame, (group.first, last), &log.next)?)
+            };
+            // The segment is synced before the next one is begun.
+            match is_last {
+                true => log.syncs.alone(write)?,
+                false => write()?,
+            }
             if for_sync {
-                self.log.note_written(group.number, last);
+                log.note_written(group.number, last);
             }
         }
         if for_sync {
-            let ahead = self.log.lock_ahead()?;
-            let begun = Instant::now();
-            writer.sync()?;
-            drop(ahead);
-            self.synced_in = Some(begun.elapsed());
+            let synced_in = log.syncs.alone(|| {
+                let begun = Instant::now();
+                writer.sync()?;
+                Ok(begun.elapsed())
+            })?;
+            self.synced_in = Some(synced_in);
         }
         Ok(())
     }

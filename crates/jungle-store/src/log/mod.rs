@@ -7,7 +7,8 @@
 //! a commit and no hand-over; many share.
 //!
 //! After a failed write or sync nothing is acknowledged any more, and nothing tried again: what
-//! the disk holds then is found out by opening it.
+//! the disk holds then is found out by opening it. `sync.rs` tells why nothing is lost that was
+//! acknowledged.
 
 pub(crate) mod frame;
 mod gather;
@@ -26,6 +27,7 @@ use jungle_db::{CommitRecord, Durability, Revision};
 use self::frame::{FRAME_BYTES_MAX, FRAME_HEADER};
 use self::gather::Expected;
 use self::mark::Mark;
+use self::sync::Syncs;
 pub(crate) use self::writer::LogPosition;
 use self::writer::{LogStats, Next, Writer};
 use crate::disk::{Disk, DiskFile};
@@ -55,8 +57,7 @@ pub(crate) struct Log {
     /// How many have asked for a sync. Whoever leads looks at it without the lock, and only waits
     /// by it: so `Relaxed` will do.
     asked: AtomicU64,
-    /// Held while somebody syncs ahead; how that failed.
-    ahead: Mutex<Option<LogError>>,
+    syncs: Syncs,
     /// `LOCK`, until the log is closed.
     lock: Mutex<Option<Box<dyn DiskFile>>>,
 }
@@ -157,7 +158,7 @@ impl Log {
             next: Next::default(),
             bytes,
             asked: AtomicU64::new(0),
-            ahead: Mutex::default(),
+            syncs: Syncs::default(),
             lock: Mutex::new(Some(lock)),
         }
     }

@@ -8,9 +8,30 @@ use crate::error::doing;
 use crate::{OpenOptions, Store};
 
 fn open(disk: &SimDisk) -> Store {
-    let options = OpenOptions::new().checkpoint_every(u64::MAX);
-    let opened = options.durability(Durability::Buffered).open_on(Arc::new(disk.clone()));
+    open_by(OpenOptions::new(), disk)
+}
+
+/// The same with short segments.
+fn open_short(disk: &SimDisk) -> Store {
+    open_by(OpenOptions::new().segment_bytes(512), disk)
+}
+
+fn open_by(options: OpenOptions, disk: &SimDisk) -> Store {
+    let options = options.checkpoint_every(u64::MAX).durability(Durability::Buffered);
+    let opened = options.open_on(Arc::new(disk.clone()));
     opened.expect("a simulated disk that was not damaged")
+}
+
+fn segments(disk: &SimDisk) -> usize {
+    disk.files().keys().filter(|name| name.ends_with(".log")).count()
+}
+
+fn fail_syncs(disk: &SimDisk) {
+    const EIO: i32 = 5;
+    disk.watch(|call, _| match call.kind {
+        CallKind::Sync if call.name.starts_with("log/") => Fate::Fail(EIO),
+        _ => Fate::Go,
+    });
 }
 
 #[test]
@@ -52,27 +73,34 @@ fn what_is_synced_ahead_is_not_synced_so_again() {
 #[test]
 fn no_segment_is_begun_behind_one_that_could_not_be_synced_ahead() {
     let disk = SimDisk::new();
-    let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
-    let options = options.durability(Durability::Buffered);
-    let store = options.open_on(Arc::new(disk.clone())).unwrap();
+    let store = open_short(&disk);
     let tree = store.create_tree("t").unwrap();
     // Whoever failed has not told the others yet.
     let lost = doing("sync", "log")(std::io::Error::other("the disk is gone"));
-    *store.log().ahead.lock().unwrap() = Some(lost.into());
+    let failed: Result<(), LogError> = store.log().syncs.alone(|| Err(lost.into()));
+    assert!(failed.is_err());
     assert!((0..100).any(|_| tree.update(|tx| tx.append(&[])).is_err()));
-    assert_eq!(disk.files().keys().filter(|name| name.ends_with(".log")).count(), 1);
+    assert_eq!(segments(&disk), 1);
+}
+
+#[test]
+fn nobody_syncs_after_a_leader_who_failed_to() {
+    let disk = SimDisk::new();
+    let store = open(&disk);
+    store.create_tree("t").unwrap();
+    fail_syncs(&disk);
+    assert!(store.wait_until(store.revision(), Durability::Sync).is_err());
+    disk.unwatch();
+    // Nor does who has not been told that the log is over.
+    assert!(matches!(store.log().syncs.alone(|| Ok(())), Err(LogError::Io(_))));
 }
 
 #[test]
 fn nothing_is_taken_after_a_failed_sync_ahead() {
-    const EIO: i32 = 5;
     let disk = SimDisk::new();
     let store = open(&disk);
     let tree = store.create_tree("t").unwrap();
-    disk.watch(|call, _| match call.kind {
-        CallKind::Sync if call.name.starts_with("log/") => Fate::Fail(EIO),
-        _ => Fate::Go,
-    });
+    fail_syncs(&disk);
     assert!(matches!(store.log().sync_ahead(), Err(LogError::Io(_))));
     disk.unwatch();
     assert!(tree.update(|tx| tx.append(&[])).is_err());
