@@ -155,11 +155,10 @@ impl<'l> Turn<'l> {
             Err(error) => self.log.fail(&mut state, error),
         }
         if let Some(writer) = &state.writer {
+            let synced = writer.synced_bytes();
             (state.stats, state.position) = (writer.stats, writer.position());
+            state.note_synced(synced);
             self.log.bytes.store(state.position.bytes, Ordering::Relaxed);
-            if for_sync {
-                state.synced_bytes = state.position.bytes;
-            }
         }
         state
     }

@@ -75,7 +75,7 @@ struct State {
     durable: u64,
     /// Where the last turn ended.
     position: LogPosition,
-    /// How long the log was when it was synced last.
+    /// How much of the log is synced, by a leader or ahead.
     synced_bytes: u64,
     /// How many wait for the write only, and how many for the sync.
     waiting: [u64; 2],

@@ -16,7 +16,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{Log, LogPosition, Phase, segment};
+use super::{Log, LogPosition, Phase, State, segment};
 use crate::disk::Mode;
 use crate::error::{LogError, doing};
 
@@ -37,6 +37,13 @@ impl Syncs {
         let done = sync();
         *failed = done.as_ref().err().cloned();
         done
+    }
+}
+
+impl State {
+    /// The log is synced up to here: so many bytes.
+    pub(super) fn note_synced(&mut self, bytes: u64) {
+        self.synced_bytes = self.synced_bytes.max(bytes);
     }
 }
 
@@ -70,8 +77,7 @@ impl Log {
             return Ok(());
         };
         file.sync_data().map_err(doing("sync", &file_name))?;
-        let mut state = self.lock();
-        state.synced_bytes = state.synced_bytes.max(bytes);
+        self.lock().note_synced(bytes);
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use jungle_db::CommitOptions;
 
+use super::segment::SEGMENT_HEADER;
 use super::*;
 use crate::disk::sim::{CallKind, Fate, Keep, SimDisk};
 use crate::error::doing;
@@ -81,6 +82,19 @@ fn no_segment_is_begun_behind_one_that_could_not_be_synced_ahead() {
     assert!(failed.is_err());
     assert!((0..100).any(|_| tree.update(|tx| tx.append(&[])).is_err()));
     assert_eq!(segments(&disk), 1);
+}
+
+#[test]
+fn what_was_synced_to_begin_a_segment_counts_as_synced() {
+    let disk = SimDisk::new();
+    let store = open_short(&disk);
+    let tree = store.create_tree("t").unwrap();
+    while segments(&disk) == 1 {
+        tree.update(|tx| tx.append(&[])).unwrap();
+    }
+    let state = store.log().lock();
+    let in_segment = state.position.offset - SEGMENT_HEADER as u64;
+    assert_eq!(state.position.bytes - state.synced_bytes, in_segment);
 }
 
 #[test]

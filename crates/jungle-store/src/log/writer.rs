@@ -112,6 +112,11 @@ impl Writer {
         self.at
     }
 
+    /// Bytes of the log that it has synced.
+    pub(crate) fn synced_bytes(&self) -> u64 {
+        self.at.bytes - (self.at.offset - self.synced)
+    }
+
     /// Does this group go into a new segment?
     pub(crate) fn is_full_before(&self, frame: &[u8]) -> bool {
         let offset = self.at.offset;
