@@ -7,8 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use bytes::Bytes;
-use jungle_cluster::{Appended, Cluster, Fault, JoinError, Log, LogError, LogId, MemoryLog, Tail};
+use jungle_cluster::{Cluster, Fault, JoinError, Log, MemoryLog};
 use jungle_db::{
     CommitMeta, CommitOptions, CommitRecord, Journal, JournalError, Jungle, NotWritten, Retention,
     Revision, UpdateError,
@@ -18,7 +17,7 @@ use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{Editor, MergeOptions};
 
 use crate::memory::Engine;
-use crate::support::{Cut, agree, int, options, put, server};
+use crate::support::{Call, Cut, Told, agree, int, options, put, server};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -620,45 +619,11 @@ fn a_read_does_not_wait_longer_because_a_commit_is_stuck() {
     assert_eq!(int(&tree, "/", "n"), Some(1));
 }
 
-/// What comes of it is more than a server can bear.
-struct Panicking {
-    log: MemoryLog,
-    /// Before it follows anything already.
-    is_early: bool,
-}
-
-impl Log for Panicking {
-    fn id(&self) -> LogId {
-        self.log.id()
-    }
-
-    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
-        self.log.append(after, message, within)
-    }
-
-    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
-        self.log.get(sequence)
-    }
-
-    fn bounds(&self) -> Result<(u64, u64), LogError> {
-        assert!(!self.is_early, "as it looks for its place");
-        self.log.bounds()
-    }
-
-    fn tail(&self, from: u64) -> Tail {
-        Box::new(self.log.tail(from).map(|_| -> (u64, Bytes) { panic!("as it follows") }))
-    }
-
-    fn close(&self) {
-        self.log.close();
-    }
-}
-
 #[test]
 fn a_server_that_panics_as_it_follows_says_so() {
     let log = MemoryLog::new();
-    let panicking = Panicking { log: log.connect(), is_early: false };
-    let (_jungle, cluster) = server(&Arc::new(panicking), "panics");
+    let panicking = Told::new(log.connect(), |call| assert_ne!(call, Call::Next, "as it follows"));
+    let (_jungle, cluster) = server(&panicking, "panics");
     let other = server(&Arc::new(log.connect()), "other");
     other.0.create_tree("t").unwrap();
     // Nothing more comes.
@@ -671,7 +636,7 @@ fn a_server_that_panics_as_it_follows_says_so() {
 #[test]
 fn a_server_that_panics_as_it_looks_for_its_place_says_so() {
     let (jungle, log) = (Jungle::new().unwrap(), MemoryLog::new());
-    let panicking = Arc::new(Panicking { log, is_early: true });
+    let panicking = Told::new(log, |call| assert_ne!(call, Call::Bounds, "as it finds its place"));
     let cluster = Cluster::resume(panicking, &jungle, &options("panics")).unwrap();
     // Nothing comes.
     assert!(!cluster.wait_for(Revision::new(u64::MAX), LONG));

@@ -7,7 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use jungle_cluster::{Appended, Cluster, Depot, JoinError, Log, LogError, LogId, Options, Tail};
+use jungle_cluster::{
+    Appended, Cluster, Depot, JoinError, Log, LogError, LogId, MemoryLog, Options, Tail,
+};
 use jungle_db::{Jungle, TreeHandle};
 use jungle_testkit::{Rng, for_each_seed};
 use jungle_tree::{ArenaOptions, Path};
@@ -158,6 +160,60 @@ impl<L: Log + 'static> Log for Cut<L> {
 
     fn close(&self) {
         self.set(false);
+        self.log.close();
+    }
+
+    fn depot(&self) -> Option<&dyn Depot> {
+        self.log.depot()
+    }
+}
+
+/// What is asked of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Id,
+    Bounds,
+    /// The next message, which is there.
+    Next,
+}
+
+/// A log that first tells of such calls.
+pub struct Told<F> {
+    log: MemoryLog,
+    tell: Arc<F>,
+}
+
+impl<F: Fn(Call) + Send + Sync + 'static> Told<F> {
+    pub fn new(log: MemoryLog, tell: F) -> Arc<Told<F>> {
+        Arc::new(Told { log, tell: Arc::new(tell) })
+    }
+}
+
+impl<F: Fn(Call) + Send + Sync + 'static> Log for Told<F> {
+    fn id(&self) -> LogId {
+        (*self.tell)(Call::Id);
+        self.log.id()
+    }
+
+    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+        self.log.append(after, message, within)
+    }
+
+    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.log.get(sequence)
+    }
+
+    fn bounds(&self) -> Result<(u64, u64), LogError> {
+        (*self.tell)(Call::Bounds);
+        self.log.bounds()
+    }
+
+    fn tail(&self, from: u64) -> Tail {
+        let tell = Arc::clone(&self.tell);
+        Box::new(self.log.tail(from).inspect(move |_| (*tell)(Call::Next)))
+    }
+
+    fn close(&self) {
         self.log.close();
     }
 
