@@ -72,14 +72,12 @@ fn what_differs_is_told_as_in_a_folder() {
 #[test]
 fn what_was_moved_and_what_lies_oddly_is_told_as_in_its_folder() {
     let both = with_history("remote_moved_nodes");
-    let edits = json!({"edits": [
+    both.serving.edit(json!([
         {"op": "move", "from": "/list", "path": "/moved"},
         {"op": "put", "path": "/moved", "attribute": "mixed", "value": true},
         {"op": "insert", "path": "/odd"},
         {"op": "insert", "path": "/odd/7", "attributes": {"": {"type": "float", "value": "NaN"}}},
-    ]});
-    let answer = both.serving.send("POST /api/v1/trees/t/commits", &edits.to_string());
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    ]));
     for more in FORMS {
         for words in [&["show", "AT", "t", "main"][..], &["diff", "AT", "t", "main", "v1"]] {
             let on = |place: &str| {
@@ -285,9 +283,7 @@ fn revert_says_how_many_places_a_server_has_not_told() {
     for n in 0..3 {
         let put =
             |at: i32| json!({"op": "put", "path": "/", "attribute": format!("m{at}"), "value": n});
-        let edits = json!({"edits": (0..1_004).map(put).collect::<Vec<Json>>()});
-        let answer = serving.send("POST /api/v1/trees/t/commits", &edits.to_string());
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        serving.edit(Json::from_iter((0..1_004).map(put)));
     }
     let refused = folder.run(&["revert", url, "t", "3"]);
     refused.check_code(5);

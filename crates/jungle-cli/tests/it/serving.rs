@@ -1,5 +1,6 @@
 //! A server in a process of its own, and how it is asked.
 
+use std::fmt::Display;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -54,6 +55,14 @@ impl Serving {
 
     pub(crate) fn send_with(&self, head: &str, headers: &str, body: &str) -> String {
         send(self.address(), head, headers, body)
+    }
+
+    /// Commits these edits, a list in JSON, to the tree `t`.
+    #[track_caller]
+    pub(crate) fn edit(&self, edits: impl Display) {
+        let body = format!(r#"{{"edits":{edits}}}"#);
+        let answer = self.send("POST /api/v1/trees/t/commits", &body);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     }
 
     pub(crate) fn append(&self) -> bool {
