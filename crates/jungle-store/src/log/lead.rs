@@ -28,9 +28,7 @@ impl Log {
             }
         }
         let last = state.appended;
-        let (number, spare) = (state.gathering.number + 1, std::mem::take(&mut state.spare));
-        let fresh = Group::new(number, last + 1, spare);
-        let mut group = std::mem::replace(&mut state.gathering, fresh);
+        let mut group = state.take_group();
         let for_sync = for_sync || state.waiting[1] > 0;
         let asked = self.asked.load(Ordering::Relaxed);
         let answered = asked - state.asked_before;
@@ -55,8 +53,11 @@ impl Log {
         // The next leader first: the disk works again while all the others are woken.
         self.wake[(group.number + 1) % 2].notify_one();
         self.wake[group.number % 2].notify_all();
+        self.fill_ahead(wanted)
+    }
 
-        // Others write meanwhile.
+    /// Fills so much of the next segment, if any is wanted, while others write.
+    fn fill_ahead(&self, wanted: Option<(u64, u64)>) -> MutexGuard<'_, State> {
         let prepared = wanted.map_or(Ok(()), |wanted| self.next.prepare(&*self.disk, wanted));
         let mut state = self.lock();
         match prepared {
@@ -96,6 +97,15 @@ impl Log {
             drop(state);
             self.wake[group % 2].notify_all();
         }
+    }
+}
+
+impl State {
+    /// What has gathered; the next group gathers from now on.
+    fn take_group(&mut self) -> Group {
+        let (number, spare) = (self.gathering.number + 1, std::mem::take(&mut self.spare));
+        let fresh = Group::new(number, self.appended + 1, spare);
+        std::mem::replace(&mut self.gathering, fresh)
     }
 }
 
