@@ -10,7 +10,7 @@ use jungle_db::{
     ArchiveError, BranchId, Checkpoint, Durability, HISTORY_PIECE, Jungle, JungleState, Retention,
     Revision, SavedHistory,
 };
-use jungle_tree::SavedImage;
+use jungle_tree::{Arena, SavedImage};
 
 use super::state::{encode_piece, encode_state};
 use super::{Loaded, ONLY, PagedHistory};
@@ -254,22 +254,11 @@ impl Checkpoints {
         log.wait(revision.number(), Durability::Sync)?;
         let pages = self.pages()?;
         let mut writing = pages.begin()?;
-        let mut report = CheckpointReport { revision, ..CheckpointReport::default() };
-        let image = jungle.arena().save(&last.image, |id, slab| {
-            progress.go_on()?;
-            report.slabs += 1;
-            progress.tell_each(report.slabs, 0);
-            if is_awake(Bug::SlabForgotten) && report.slabs.is_multiple_of(3) {
-                return Ok(());
-            }
-            match slab {
-                Some(bytes) => writing.put(Table::Slabs, id.number(), bytes),
-                None => writing.remove(Table::Slabs, id.number()),
-            }
-        })?;
+        let (image, slabs) = put_slabs(&mut *writing, jungle.arena(), &last.image, progress)?;
         let now = histories(checkpoint.state());
         let histories = (&last.histories, &now);
-        report.pieces = put_histories(&mut *writing, &checkpoint, histories, progress)?;
+        let pieces = put_histories(&mut *writing, &checkpoint, histories, progress)?;
+        let mut report = CheckpointReport { revision, slabs, pieces, segments: 0 };
         writing.put(Table::Image, ONLY, &image.to_bytes())?;
         writing.put(Table::State, ONLY, &encode_state(checkpoint.state(), position))?;
         if is_awake(Bug::TrimmedEarly) && drops(checkpoint.state()) {
@@ -352,6 +341,30 @@ fn said(panic: &(dyn Any + Send)) -> String {
 fn drops(state: &JungleState) -> bool {
     let mut branches = state.trees.iter().flat_map(|tree| &tree.branches);
     branches.any(|branch| branch.retention != Retention::All)
+}
+
+/// Puts the slabs that are new since an image; gives the one that they make up, and how many were
+/// put and removed.
+fn put_slabs(
+    writing: &mut dyn pages::Checkpoint,
+    arena: &Arena,
+    was: &SavedImage,
+    progress: &Progress,
+) -> Result<(SavedImage, u64), PagesError> {
+    let mut count: u64 = 0;
+    let image = arena.save(was, |id, slab| {
+        progress.go_on()?;
+        count += 1;
+        progress.tell_each(count, 0);
+        if is_awake(Bug::SlabForgotten) && count.is_multiple_of(3) {
+            return Ok(());
+        }
+        match slab {
+            Some(bytes) => writing.put(Table::Slabs, id.number(), bytes),
+            None => writing.remove(Table::Slabs, id.number()),
+        }
+    })?;
+    Ok((image, count))
 }
 
 /// Puts the pieces that are new, and removes those that are kept no more.
