@@ -35,6 +35,17 @@ enum End {
     Open,
 }
 
+impl End {
+    /// Is it in front of the rest of a segment, where this comes next?
+    fn is_before(self, rest: &[u8], next: Option<Next>) -> bool {
+        match self {
+            End::Closed(revision) => next.is_some_and(|next| next.revision > revision),
+            End::Open => is_zeros(rest),
+            End::Sealed(behind) => next.is_some() && next == behind,
+        }
+    }
+}
+
 impl Surveyor<'_> {
     /// Looks at all segments.
     pub(super) fn log(&mut self) -> Result<(), OpenError> {
@@ -142,12 +153,7 @@ impl Surveyor<'_> {
                 continue;
             }
             let rest = &bytes[at..];
-            let is_end = match end {
-                End::Closed(revision) => next.is_some_and(|next| next.revision > revision),
-                End::Open => rest.iter().all(|&byte| byte == 0),
-                End::Sealed(behind) => next.is_some() && next == behind,
-            };
-            if is_end {
+            if end.is_before(rest, next) {
                 return next;
             }
             // What lies behind a torn end was not synced, as little as that.
@@ -158,8 +164,7 @@ impl Surveyor<'_> {
             };
             let Some(behind) = search(rest, counts) else {
                 if end != End::Open {
-                    let is_zeros = rest.iter().all(|&byte| byte == 0);
-                    let what = if is_zeros { Damage::EndsEarly } else { Damage::Checksum };
+                    let what = if is_zeros(rest) { Damage::EndsEarly } else { Damage::Checksum };
                     self.damaged(name, at, next, what);
                 }
                 return None;
@@ -186,6 +191,10 @@ fn is_long_enough(bytes: &[u8]) -> Result<(), Damage> {
         Ok((header, _)) if header.bytes > bytes.len() as u64 => Err(Damage::TooShort),
         _ => Ok(()),
     }
+}
+
+fn is_zeros(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
 }
 
 /// How many records a frame has.
