@@ -138,7 +138,8 @@ pub(crate) async fn merge(
     let merging = merging(&wanted, app.steps_max());
     let answer = app.in_line_to_commit(move |turn| {
         once(&visitor, &[&into], keyed, CommitOptions::from(&meta), |options| {
-            do_it(turn, &into, &wanted, &merging, expected, &options.meta)
+            let (into, wanted, merging) = (&into, &wanted, &merging);
+            Work { turn, into, wanted, merging, expected, meta: &options.meta }.run()
         })
     });
     let answer = answer.await?;
@@ -154,68 +155,62 @@ fn merging(wanted: &Wanted, steps_max: u64) -> MergeOptions {
     counting(&wanted.counters, steps_max).resolution(prevails)
 }
 
-fn do_it(
-    turn: &Turn,
-    into: &TreeHandle,
-    wanted: &Wanted,
-    merging: &MergeOptions,
+/// A merge, as it was asked for.
+struct Work<'a> {
+    turn: &'a Turn,
+    into: &'a TreeHandle,
+    wanted: &'a Wanted,
+    merging: &'a MergeOptions,
     expected: Option<Expected>,
-    meta: &CommitMeta,
-) -> Result<Answer, Problem> {
-    // Others merged or edited the same meanwhile: worked out anew, nothing may be in its way.
-    for _ in 1..ROUNDS {
-        match attempt(turn, into, wanted, merging, expected, meta)? {
-            Err(CommitError::Conflict(_)) => {}
-            done => return Ok(done?),
-        }
-    }
-    Ok(attempt(turn, into, wanted, merging, expected, meta)??)
+    meta: &'a CommitMeta,
 }
 
-fn attempt(
-    turn: &Turn,
-    into: &TreeHandle,
-    wanted: &Wanted,
-    merging: &MergeOptions,
-    expected: Option<Expected>,
-    meta: &CommitMeta,
-) -> Result<Result<Answer, CommitError>, Problem> {
-    let merge = turn.compare(|| prepare(into, wanted, merging, expected))?;
-    let before = merge.theirs().revision();
-    let committed = match expected {
-        None => merge.commit(meta),
-        Some(_) => match merge.compare_and_commit(meta) {
-            Err(CommitError::Conflict(_)) if into.snapshot().revision() != before => {
-                return Err(changed(into.snapshot().revision()));
+impl Work<'_> {
+    fn run(&self) -> Result<Answer, Problem> {
+        // Others merged or edited the same meanwhile: worked out anew, nothing may be in its way.
+        for _ in 1..ROUNDS {
+            match self.attempt()? {
+                Err(CommitError::Conflict(_)) => {}
+                done => return Ok(done?),
             }
-            done => done,
-        },
-    };
-    let committed = match committed {
-        Ok(committed) => committed,
-        Err(error) => return Ok(Err(error)),
-    };
-    let is_changed = committed.revision > before;
-    let (revision, renamed) = (committed.revision, committed.renamed);
-    Ok(Ok(Done { revision, is_changed, renamed }.answer()))
-}
+        }
+        Ok(self.attempt()??)
+    }
 
-/// Works it out, with all conflicts settled.
-fn prepare(
-    into: &TreeHandle,
-    wanted: &Wanted,
-    merging: &MergeOptions,
-    expected: Option<Expected>,
-) -> Result<Merge, Problem> {
-    // Both branches are looked at once: a conflict that nobody was told of is never settled.
-    let merge = into.merge(&wanted.from, merging)?;
-    check(expected, Of(into.branch_id(), merge.theirs().revision()))?;
-    let ours = merge.ours().clone();
-    check_from(wanted, ours.revision())?;
-    let settled = settled(merge.conflicts(), wanted)?;
-    Ok(merge.edit(|editor| {
-        settled.iter().try_for_each(|settled| settle(editor, settled, wanted, &ours))
-    })?)
+    fn attempt(&self) -> Result<Result<Answer, CommitError>, Problem> {
+        let merge = self.turn.compare(|| self.prepare())?;
+        let before = merge.theirs().revision();
+        let committed = match self.expected {
+            None => merge.commit(self.meta),
+            Some(_) => match merge.compare_and_commit(self.meta) {
+                Err(CommitError::Conflict(_)) if self.into.snapshot().revision() != before => {
+                    return Err(changed(self.into.snapshot().revision()));
+                }
+                done => done,
+            },
+        };
+        let committed = match committed {
+            Ok(committed) => committed,
+            Err(error) => return Ok(Err(error)),
+        };
+        let is_changed = committed.revision > before;
+        let (revision, renamed) = (committed.revision, committed.renamed);
+        Ok(Ok(Done { revision, is_changed, renamed }.answer()))
+    }
+
+    /// Works it out, with all conflicts settled.
+    fn prepare(&self) -> Result<Merge, Problem> {
+        let (into, wanted) = (self.into, self.wanted);
+        // Both branches are looked at once: a conflict that nobody was told of is never settled.
+        let merge = into.merge(&wanted.from, self.merging)?;
+        check(self.expected, Of(into.branch_id(), merge.theirs().revision()))?;
+        let ours = merge.ours().clone();
+        check_from(wanted, ours.revision())?;
+        let settled = settled(merge.conflicts(), wanted)?;
+        Ok(merge.edit(|editor| {
+            settled.iter().try_for_each(|settled| settle(editor, settled, wanted, &ours))
+        })?)
+    }
 }
 
 /// Refuses to merge another version than the client has seen.
