@@ -183,8 +183,9 @@ impl Store {
     /// read again: for that there is [`verify`](Store::verify) of the copy.
     ///
     /// # Errors
-    /// When the folder has something else in it or is open elsewhere, when it has a copy that ends
-    /// where the log does not go back to any more ([`BackupError::Trimmed`]), when this one is
+    /// When the folder has something else in it, has lost its log ([`OpenError::Missing`]) or is
+    /// open elsewhere, when it has a copy that ends where the log does not go back to any more
+    /// ([`BackupError::Trimmed`]), when this one is
     /// [written to by somebody else](OpenOptions::beside_a_writer), or the system refuses
     /// something. What an older backup had stays readable at every moment.
     ///
@@ -466,6 +467,12 @@ impl<'d> Target<'d> {
         // Read for its format: what another version wrote is not touched.
         let mark_before = Mark::read(&*lock).map_err(BackupError::Target)?;
         let there = segments(to)?;
+        if there.is_empty() && mark_before.is_some() {
+            // A copy that is begun has no mark. So this had a log, and its checkpoint may be all
+            // that is left of it.
+            let revision = Revision::new(1);
+            return Err(BackupError::Target(OpenError::Missing { revision }));
+        }
         let last = there.last().map(|&last| read(to, last, None, None, u64::MAX));
         let had = last.transpose().map_err(BackupError::Target)?.map(|last| last.end);
         Ok(Target { to, lock, mark_before, there, had })

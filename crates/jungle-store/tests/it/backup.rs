@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use jungle_db::{Durability, Retention};
+use jungle_db::{Durability, Retention, Revision};
 use jungle_store::{BackupError, BackupProgress, OpenError, OpenOptions, Progress, Store};
 
 use crate::support::{Folder, every_kind_of_commit, portrait};
@@ -165,6 +165,32 @@ fn a_read_only_jungle_is_backed_up_without_a_torn_end() {
     assert!(store.report().cut.is_some());
     store.backup(copy.path()).unwrap();
     check(&store, &copy);
+}
+
+#[test]
+fn a_folder_that_has_lost_its_log_is_not_taken_for_a_copy_that_is_begun() {
+    let (folder, other) = (Folder::new(), Folder::new());
+    let store = open(&folder);
+    every_kind_of_commit(&store);
+    let mut stream = Vec::new();
+    store.write_backup(Revision::new(0), &mut stream, Progress::default()).unwrap();
+
+    let damaged = Store::open(other.path()).unwrap();
+    damaged.create_tree("only here").unwrap();
+    damaged.checkpoint().unwrap();
+    damaged.close().unwrap();
+    for segment in fs::read_dir(other.path().join("log")).unwrap() {
+        fs::remove_file(segment.unwrap().path()).unwrap();
+    }
+    let pages = || fs::read(other.path().join("pages")).unwrap();
+    let before = pages();
+    let taken = OpenOptions::new()
+        .take_backup(other.path(), BackupProgress::default(), |_| Ok(&stream[..]));
+    for copied in [store.backup(other.path()), taken] {
+        let error = copied.unwrap_err();
+        assert!(matches!(error, BackupError::Target(OpenError::Missing { .. })), "{error}");
+    }
+    assert!(pages() == before, "what was left is gone");
 }
 
 #[test]
@@ -366,7 +392,6 @@ fn what_may_be_lost_with_the_power_is_not_backed_up() {
 #[cfg(feature = "sim")]
 #[test]
 fn what_a_killed_process_has_left_lasts_once_it_is_backed_up() {
-    use jungle_db::Revision;
     use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
 
     for is_stream in [false, true] {
