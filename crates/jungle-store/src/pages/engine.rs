@@ -274,17 +274,38 @@ impl EnginePages {
         if let Some(view) = view.as_ref() {
             return Ok(Arc::clone(view));
         }
-        let engine = self.engine(PAGES, Mode::Write)?;
-        let tables = tables(&engine)?;
-        let ledger = Ledger::load(|key| guarded(|| stored(&tables[0], key)))?;
-        let before = self.number.fetch_max(ledger.number, Ordering::SeqCst);
-        if ledger.number < before {
+        let opened = self.open_view(PAGES)?;
+        let number = opened.ledger.number;
+        let before = self.number.fetch_max(number, Ordering::SeqCst);
+        if number < before {
             // The engine has found the newest damaged, and gone back to the one before.
-            let what = format!("checkpoint {before} is gone, {} is there", ledger.number);
+            let what = format!("checkpoint {before} is gone, {number} is there");
             return Err(PagesError::Engine { what: what.into() });
         }
-        let opened = Arc::new(View { ledger, tables: Some(tables), engine });
-        Ok(Arc::clone(view.insert(opened)))
+        Ok(Arc::clone(view.insert(Arc::new(opened))))
+    }
+
+    fn open_view(&self, name: &str) -> Result<View, PagesError> {
+        let engine = self.engine(name, Mode::Write)?;
+        let tables = tables(&engine)?;
+        let ledger = Ledger::load(|key| guarded(|| stored(&tables[0], key)))?;
+        Ok(View { ledger, tables: Some(tables), engine })
+    }
+
+    /// Reads all that a view has from the new file, as it will be read: the old one is thrown away
+    /// for it, and the engine that wrote it has some of it in memory.
+    fn read_back(&self, ought: &View, progress: &Progress) -> Result<(), PagesError> {
+        let made = self.open_view(NEXT)?;
+        for table in Table::ALL {
+            for key in ought.keys(table, 0..=u64::MAX)? {
+                progress.go_on()?;
+                if guarded(|| made.get(table, key))?.is_none() {
+                    let what = PageDamage::Missing;
+                    return Err(PagesError::Damaged { table: table.name(), key, what });
+                }
+            }
+        }
+        Ok(())
     }
 
     fn begin_in_view(&self) -> Result<(Arc<View>, WriteTransaction), PagesError> {
@@ -318,12 +339,7 @@ impl Pages for EnginePages {
 
     fn get(&self, table: Table, key: u64) -> Result<Option<Vec<u8>>, PagesError> {
         let view = self.view()?;
-        let Some(number) = self.with(&view, || view.put_by(table, key))? else {
-            return Ok(None);
-        };
-        let place = Place::new(table, key, number);
-        let stored = self.with(&view, || stored(&view.tables()[table as usize], key))?;
-        place.open(&stored.ok_or_else(|| place.damaged(PageDamage::Missing))?).map(Some)
+        self.with(&view, || view.get(table, key))
     }
 
     fn get_into(&self, table: Table, key: u64, bytes: &mut [u8]) -> Result<bool, PagesError> {
@@ -354,6 +370,7 @@ impl Pages for EnginePages {
         let (view, transaction) = self.begin_newest()?;
         let done = remove_file(&*self.disk, NEXT).map_err(PagesError::from).and_then(|()| {
             self.make_next(|new| copy(&view, new, progress))?;
+            self.read_back(&view, progress).map_err(not_as_written)?;
             self.replace().inspect_err(|_| {
                 // Nobody knows which of the two has the name after a crash.
                 self.state.sync_failed.store(true, Ordering::SeqCst);
@@ -365,6 +382,17 @@ impl Pages for EnginePages {
         }
         drop_guarded(&mut Some(transaction));
         done
+    }
+}
+
+/// It is the new file that is damaged, and nothing of what is there.
+fn not_as_written(error: PagesError) -> PagesError {
+    match error.is_damage() {
+        true => {
+            let odd = io::Error::new(io::ErrorKind::InvalidData, "it is not what was written");
+            doing("read back", NEXT)(odd).into()
+        }
+        false => error,
     }
 }
 
@@ -471,6 +499,13 @@ impl Drop for Writing<'_> {
 impl View {
     fn tables(&self) -> &Tables {
         self.tables.as_ref().expect("they are there until it is dropped")
+    }
+
+    fn get(&self, table: Table, key: u64) -> Result<Option<Vec<u8>>, PagesError> {
+        let Some(number) = self.put_by(table, key)? else { return Ok(None) };
+        let place = Place::new(table, key, number);
+        let stored = stored(&self.tables()[table as usize], key)?;
+        place.open(&stored.ok_or_else(|| place.damaged(PageDamage::Missing))?).map(Some)
     }
 
     /// A part of the ledger as it is stored.

@@ -136,9 +136,9 @@ pub trait Pages: Send + Sync {
     fn begin(&self) -> Result<Box<dyn Checkpoint + '_>, PagesError>;
 
     /// Puts all that the newest checkpoint has into a new file, which takes the place of the old
-    /// one at once: what was removed takes up no room any more. Readers go on meanwhile, whoever
-    /// begins a checkpoint waits. Until it is done the disk has both. Tells how many values were
-    /// put.
+    /// one at once, when it was read back: what was removed takes up no room any more. Readers go
+    /// on meanwhile, whoever begins a checkpoint waits. Until it is done the disk has both. Tells
+    /// how many values were put.
     ///
     /// # Errors
     /// When the disk refuses it, or what is there is damaged: the old file stays then, unless it is

@@ -1,6 +1,6 @@
 //! What checkpoints ask of the disk, and what is told when it refuses.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -215,6 +215,39 @@ fn pages_that_could_not_be_compacted_are_written_to_as_before() {
     store.compact().unwrap_err();
     disk.unwatch();
     store.checkpoint().unwrap_err();
+}
+
+/// The old ones are thrown away for them.
+#[test]
+fn compacted_pages_of_which_a_write_was_lost_do_not_take_the_place_of_the_old() {
+    let disk = SimDisk::new();
+    let store = options().open_on(Arc::new(disk.clone())).unwrap();
+    every_kind_of_commit(&store);
+    store.checkpoint().unwrap();
+    let mut refused = 0;
+    for at in 0.. {
+        let is_met = Arc::new(AtomicBool::new(false));
+        let (met, mut writes) = (Arc::clone(&is_met), 0);
+        disk.watch(move |call, _| {
+            if call.kind != CallKind::Write || call.name != "pages.next" {
+                return Fate::Go;
+            }
+            writes += 1;
+            if writes != at + 1 {
+                return Fate::Go;
+            }
+            met.store(true, Ordering::SeqCst);
+            Fate::Lie
+        });
+        let compacted = store.compact();
+        disk.unwatch();
+        if !is_met.load(Ordering::SeqCst) {
+            break;
+        }
+        refused += u32::from(compacted.is_err());
+        store.verify().unwrap_or_else(|error| panic!("write {at} was lost: {error}"));
+    }
+    assert!(refused > 3, "{refused}");
 }
 
 #[test]
