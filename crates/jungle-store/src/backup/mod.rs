@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use jungle_db::{Durability, Revision};
 
-use crate::checkpoint::StreamError;
+use crate::checkpoint::{LoadError, StreamError};
 use crate::disk::{Disk, DiskFile, FolderDisk, Mode, read_full, synced_if_it_can, write_full};
 use crate::erase;
 use crate::error::{Damage, IoError, LogError, OpenError, doing};
@@ -286,6 +286,8 @@ impl Store {
                     |table, key, bytes| Ok(writing.put(table, key, bytes)?),
                 )?;
                 writing.commit()?;
+                drop(copy);
+                read_back_pages(&to, &done.tell)?;
             }
         }
         let read = |&first: &u64| Came::in_file(from, first).map_err(BackupError::Source);
@@ -354,6 +356,18 @@ fn locked(
     let lock = options.lock(to).map_err(BackupError::Target)?;
     erase::finish(to, &*lock).map_err(BackupError::Target)?;
     Ok(lock)
+}
+
+/// Reads all of a checkpoint that was copied, by an engine of its own: the one that wrote it has
+/// some of it in memory.
+fn read_back_pages(to: &Arc<dyn Disk>, tell: &Progress) -> Result<(), BackupError> {
+    let options = PagesOptions { read_only: true, ..PagesOptions::default() };
+    let copied = EnginePages::open(Arc::clone(to), options);
+    match copied.and_then(|copied| copied.check(tell)) {
+        Ok(_) => Ok(()),
+        Err(PagesError::GivenUp) => Err(BackupError::Target(OpenError::GivenUp)),
+        Err(error) => Err(BackupError::Target(LoadError::from(error).into())),
+    }
 }
 
 /// Is the log no longer there from its first revision on? Then the checkpoint is needed, too.

@@ -26,7 +26,7 @@ use jungle_db::Revision;
 use super::bound::Bound;
 use super::{
     BackupError, BackupProgress, BackupReport, Came, Copied, Done, Place, Target, begins_late,
-    bytes_total, keep_lasting, locked, read,
+    bytes_total, keep_lasting, locked, read, read_back_pages,
 };
 use crate::checkpoint::{Input, Output, StreamError};
 use crate::disk::{Disk, FolderDisk};
@@ -278,6 +278,8 @@ fn take_values(
         next = input.value(|bytes| bound.add(bytes))?;
     }
     writing.commit()?;
+    drop(copy);
+    read_back_pages(to, &done.tell)?;
     Ok(values)
 }
 

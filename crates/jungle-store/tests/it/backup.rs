@@ -451,3 +451,46 @@ fn a_backup_has_all_of_a_checkpoint_that_is_written_as_it_begins() {
     let copy = OpenOptions::new().read_only().open_on(Arc::new(to)).unwrap();
     assert_eq!(portrait(&copy), portrait(&store));
 }
+
+/// Opening a copy reads a part of its checkpoint only.
+#[cfg(feature = "sim")]
+#[test]
+fn a_copy_of_a_checkpoint_of_which_a_write_was_lost_is_no_backup() {
+    use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
+
+    let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
+    let store = options.open_on(Arc::new(SimDisk::new())).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    tree.set_retention(Retention::Last(600)).unwrap();
+    (0..1200_i64).for_each(|n| drop(tree.update(|tx| tx.put_attribute(&[], "n", n)).unwrap()));
+    // A copy begins with the checkpoint.
+    assert!(store.checkpoint().unwrap().segments > 0);
+    let mut refused = 0;
+    for at in 0.. {
+        let (to, is_met) = (SimDisk::new(), Arc::new(AtomicBool::new(false)));
+        let (met, mut writes) = (Arc::clone(&is_met), 0);
+        to.watch(move |call, _| {
+            if call.kind != CallKind::Write || !call.name.starts_with("pages") {
+                return Fate::Go;
+            }
+            writes += 1;
+            if writes != at + 1 {
+                return Fate::Go;
+            }
+            met.store(true, Ordering::SeqCst);
+            Fate::Lie
+        });
+        let copied = store.backup_on(Arc::new(to.clone()));
+        to.unwatch();
+        if !is_met.load(Ordering::SeqCst) {
+            break;
+        }
+        if copied.is_err() {
+            refused += 1;
+            continue;
+        }
+        let copy = OpenOptions::new().read_only().open_on(Arc::new(to)).unwrap();
+        copy.verify().unwrap_or_else(|error| panic!("write {at} was lost: {error}"));
+    }
+    assert!(refused > 3, "{refused}");
+}
