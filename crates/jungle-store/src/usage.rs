@@ -7,11 +7,8 @@ use crate::error::{IoError, doing};
 use crate::log::segment::{LOG, first_of};
 use crate::pages::PAGES;
 
-/// So many folders in one another are looked into. More nobody makes, but a link may lead to one
-/// above.
-const LEVELS: usize = 8;
-
-/// Bytes of the files in a folder: how long they are.
+/// Bytes of the files in a folder: how long they are. What a link leads to, but for the log and the
+/// checkpoint, is not in it, as for `du`.
 ///
 /// ```
 /// use jungle_store::Store;
@@ -67,19 +64,19 @@ pub(crate) fn disk_usage(disk: &dyn Disk) -> Result<DiskUsage, IoError> {
     let mut last = (0, 0);
     let segments = format!("{LOG}/");
     let files = disk.list("").map_err(doing("list", ""))?;
-    let mut folders = vec![(String::new(), files, LEVELS)];
-    while let Some((prefix, files, levels)) = folders.pop() {
+    let mut folders = vec![(String::new(), files)];
+    while let Some((prefix, files)) = folders.pop() {
         for file in files {
             let name = format!("{prefix}{file}");
             let segment = first_of(&file).filter(|_| prefix == segments);
-            if segment.is_none()
-                && name != PAGES
-                && let Some(files) = files_in(disk, &name)?
-            {
-                if levels > 0 {
-                    folders.push((format!("{name}/"), files, levels - 1));
+            if segment.is_none() && name != PAGES {
+                if name != LOG && !is_own(disk, &name)? {
+                    continue;
                 }
-                continue;
+                if let Some(files) = files_in(disk, &name)? {
+                    folders.push((format!("{name}/"), files));
+                    continue;
+                }
             }
             let opened = match disk.open(&name, Mode::Read) {
                 // A segment that was dropped since, behind a checkpoint.
@@ -100,6 +97,14 @@ pub(crate) fn disk_usage(disk: &dyn Disk) -> Result<DiskUsage, IoError> {
     }
     usage.older_log_bytes = usage.log_bytes - last.1;
     Ok(usage)
+}
+
+/// Whether it is there, and no link to another place.
+fn is_own(disk: &dyn Disk, name: &str) -> Result<bool, IoError> {
+    match disk.is_own(name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        is_own => is_own.map_err(doing("look at", name)),
+    }
 }
 
 /// What is in a folder; `None` where this is a file, or gone.

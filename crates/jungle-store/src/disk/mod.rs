@@ -54,6 +54,16 @@ pub trait Disk: Send + Sync {
     /// What the system says; [`io::ErrorKind::NotFound`] when there is no such folder.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
 
+    /// Whether this is a file or a folder that lies there: no link to another place, which may be a
+    /// folder above, and no pipe or socket, which waits for somebody when it is opened. A disk that
+    /// has no such things need not say so.
+    ///
+    /// # Errors
+    /// What the system says; [`io::ErrorKind::NotFound`] when there is nothing.
+    fn is_own(&self, _name: &str) -> io::Result<bool> {
+        Ok(true)
+    }
+
     /// Gives a file another name, in place of whatever had it.
     ///
     /// # Errors

@@ -85,6 +85,11 @@ impl Disk for FolderDisk {
         entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     }
 
+    fn is_own(&self, name: &str) -> io::Result<bool> {
+        let kind = fs::symlink_metadata(self.path(name))?.file_type();
+        Ok(kind.is_file() || kind.is_dir())
+    }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path(from), self.path(to))
     }

@@ -203,6 +203,10 @@ impl Disk for StillDisk {
         names.retain(|name| name != PAGES || self.pages.is_some() || !folder.is_empty());
         Ok(names)
     }
+
+    fn is_own(&self, name: &str) -> io::Result<bool> {
+        self.folder.is_own(name)
+    }
 }
 
 #[cfg(test)]

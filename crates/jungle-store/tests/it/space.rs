@@ -51,6 +51,29 @@ fn folders_of_others_count_by_what_is_in_them() {
     assert_eq!((now.log_bytes, now.segments), (before.log_bytes, before.segments));
 }
 
+#[cfg(unix)]
+#[test]
+fn what_links_lead_to_counts_only_if_it_is_the_log() {
+    use std::os::unix::fs::symlink;
+
+    let (folder, other) = (Folder::new(), Folder::new());
+    let store = Store::open(folder.path()).unwrap();
+    store.create_tree("t").unwrap();
+    let before = store.disk_usage().unwrap();
+    let (below, large) = (folder.path().join("acme"), other.path().join("large"));
+    for made in [below.as_path(), other.path()] {
+        std::fs::create_dir_all(made).unwrap();
+    }
+    std::fs::write(&large, [1; 1000]).unwrap();
+    symlink(folder.path(), below.join("above")).unwrap();
+    symlink(other.path(), below.join("other")).unwrap();
+    symlink(&large, folder.path().join("large")).unwrap();
+    let [log, moved] = [folder.path(), other.path()].map(|at| at.join("log"));
+    std::fs::rename(&log, &moved).unwrap();
+    symlink(&moved, &log).unwrap();
+    assert_eq!(store.disk_usage().unwrap(), before);
+}
+
 /// Tells the time that it is set to.
 #[derive(Clone, Default)]
 struct Hand(Arc<AtomicI64>);
