@@ -111,17 +111,27 @@ fn read() -> Result<String> {
 fn keep(report: &Path) -> Result<()> {
     let taken = output(command("date", ["-u", "+%Y-%m-%d %H:%M:%S UTC"]))?;
     let revision = output(command("git", ["rev-parse", "--short=12", "HEAD"]))?;
-    let kept = kept(&read()?, taken.trim(), revision.trim());
     let folder = report.join("raw");
     fs::create_dir_all(&folder).context(format!("cannot make {}", folder.display()))?;
     let path = folder.join("torture.json");
+    let kept = kept(&read()?, &before(&path)?, taken.trim(), revision.trim());
     fs::write(&path, kept).context(format!("cannot write {}", path.display()))?;
     println!("{}", path.display());
     Ok(())
 }
 
-/// As `jungle-bench` reads it.
-fn kept(text: &str, taken: &str, revision: &str) -> String {
+/// What was kept there before; null, if nothing was.
+fn before(path: &Path) -> Result<Value> {
+    if !path.is_file() {
+        return Ok(Value::Null);
+    }
+    let text = fs::read_to_string(path).context(format!("cannot read {}", path.display()))?;
+    serde_json::from_str(&text).context(format!("cannot read {}", path.display()))
+}
+
+/// As `jungle-bench` reads it: what the ledger has, and of suites that were not run in this
+/// checkout what was kept before, with when and at which revision that was summed up.
+fn kept(text: &str, before: &Value, taken: &str, revision: &str) -> String {
     let suite = |(suite, (runs, sum)): (String, (u64, Entry))| {
         let Entry { passed, failed, cpu_seconds, .. } = sum;
         let sum = json!({
@@ -129,9 +139,33 @@ fn kept(text: &str, taken: &str, revision: &str) -> String {
         });
         (suite, sum)
     };
-    let suites: Map<String, Value> = sums(text).into_iter().map(suite).collect();
+    let mut suites: Map<String, Value> = sums(text).into_iter().map(suite).collect();
+    let others: Vec<_> = earlier(before).filter(|(name, _)| !is_of_any(name, &suites)).collect();
+    suites.extend(others);
     let kept = json!({ "taken": taken, "revision": revision, "suites": suites });
     format!("{kept:#}\n")
+}
+
+/// The sums that were kept, each with when and at which revision.
+fn earlier(kept: &Value) -> impl Iterator<Item = (String, Value)> {
+    let suites = kept["suites"].as_object().cloned().unwrap_or_default();
+    suites.into_iter().filter(|(_, sum)| sum.is_object()).map(move |(name, mut sum)| {
+        for of in ["taken", "revision"] {
+            if sum[of].is_null() {
+                sum[of] = kept[of].clone();
+            }
+        }
+        (name, sum)
+    })
+}
+
+/// Is this one of these suites, or a part of one?
+fn is_of_any(name: &str, suites: &Map<String, Value>) -> bool {
+    let is_of = |suite: &String| {
+        let rest = name.strip_prefix(suite.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    suites.keys().any(is_of)
 }
 
 /// Of each suite how many runs there are, and what they come to.
@@ -285,7 +319,7 @@ mod tests {
     #[test]
     fn what_is_kept_has_the_sums_of_each_suite() {
         let text = format!("{HEADER}\nengine\t1\t10\t0\t1.5\nengine\t2\t5\t1\t2.0\n");
-        let kept = kept(&text, "2026-01-01 00:00:00 UTC", "abc");
+        let kept = kept(&text, &Value::Null, "2026-01-01 00:00:00 UTC", "abc");
         let expected = json!({
             "taken": "2026-01-01 00:00:00 UTC",
             "revision": "abc",
@@ -293,6 +327,28 @@ mod tests {
         });
         assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), expected);
         assert!(kept.ends_with("}\n"));
+    }
+
+    #[test]
+    fn what_other_checkouts_have_run_is_kept_with_when_that_was() {
+        let kept = |text: &str, before: &Value, taken: &str, revision: &str| -> Value {
+            serde_json::from_str(&kept(text, before, taken, revision)).unwrap()
+        };
+        let text = "lin\t1\t7\t0\t0.0\nmachines\t1\t6\t1\t0.0\nmachines-both\t1\t1\t0\t0.0\n";
+        let first = kept(text, &Value::Null, "then", "abc");
+        let second = kept("machines\t1\t9\t0\t0.0\n", &first, "now", "def");
+        let sum = |passed: u64| {
+            json!({
+                "runs": 1, "passed": passed, "failed": 0, "cpu_seconds": 0.0,
+            })
+        };
+        let mut lin = sum(7);
+        (lin["taken"], lin["revision"]) = (json!("then"), json!("abc"));
+        let suites = json!({ "lin": lin, "machines": sum(9) });
+        assert_eq!(second, json!({ "taken": "now", "revision": "def", "suites": suites }));
+        let third = kept("", &second, "later", "ghi");
+        assert_eq!(third["suites"]["lin"], lin);
+        assert_eq!(third["suites"]["machines"]["taken"], "now");
     }
 
     fn squeezed(line: &str) -> String {

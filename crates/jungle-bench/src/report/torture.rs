@@ -25,6 +25,9 @@ struct Sum {
     runs: u64,
     passed: u64,
     failed: u64,
+    /// When and at which revision, if that is not as of the others: it was run elsewhere.
+    taken: Option<String>,
+    revision: Option<String>,
 }
 
 impl Torture {
@@ -46,10 +49,11 @@ impl Torture {
         let how = format!(
             "`cargo xtask torture {suite}`, then `cargo xtask torture ledger --report DIR`"
         );
-        let Some(Sum { runs, passed, failed }) = self.suites.get(suite) else {
+        let Some(Sum { runs, passed, failed, taken, revision }) = self.suites.get(suite) else {
             return (State::NotMeasured, format!("not run: {how}"));
         };
-        let Torture { taken, revision, .. } = self;
+        let taken = taken.as_ref().unwrap_or(&self.taken);
+        let revision = revision.as_ref().unwrap_or(&self.revision);
         let sum = format!(
             "{suite}: {passed} passed, {failed} failed in {runs} runs, until {taken}, revision \
              {revision}"
@@ -96,6 +100,14 @@ mod tests {
         let sum = "engine: 10000 passed, 0 failed in 2 runs, until 2026-01-01 00:00:00 UTC, \
             revision abc";
         assert_eq!(told, sum);
+        let kept = serde_json::json!({
+            "taken": "now", "revision": "def", "suites": { "engine": {
+                "runs": 2, "passed": 10_000, "failed": 0, "taken": "then", "revision": "abc",
+            } },
+        });
+        let torture: Torture = serde_json::from_value(kept).unwrap();
+        let (_, told) = torture.judge("engine", 10_000, &[]);
+        assert!(told.ends_with("until then, revision abc"), "{told}");
         let (state, told) = judge(9_999, 0);
         assert_eq!(state, State::NotMeasured);
         assert!(told.contains("of 10000 points at least: `cargo xtask torture engine`"), "{told}");
