@@ -54,7 +54,7 @@ fn begin_ahead(steps: &mut Steps) -> Result<()> {
 
 /// So many published versions of a document are fetched and imported: as there is npm for the
 /// explorer, that they cannot be is a failure, where `cargo test` alone says that it left them out.
-const VERSIONS: &str = "20";
+const VERSIONS: &str = "50";
 
 /// So many tests of a crate run at a time, also on fewer cores.
 const TEST_THREADS_MIN: usize = 4;
