@@ -19,6 +19,8 @@ mod forged;
 #[cfg(feature = "sim")]
 mod giving_up;
 mod golden;
+#[cfg(feature = "sim")]
+mod golden_crash;
 mod pages;
 #[cfg(feature = "sim")]
 mod pages_crash;
