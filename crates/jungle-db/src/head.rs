@@ -377,6 +377,12 @@ impl HeadState {
         self.tree.keep_in_slices(self.to_keep(), RECLAIMED_MAX)
     }
 
+    /// Leaves a slice of what waits for a version that somebody holds, of whatever tree, to the
+    /// next collection; tells whether there may be more.
+    pub(crate) fn leave_slice(&mut self) -> bool {
+        self.tree.leave_blocked(RECLAIMED_MAX)
+    }
+
     fn reclaim_dropped(&mut self) {
         self.history.raise_floor();
         self.reclaim();

@@ -191,7 +191,7 @@ impl AttributeIndex {
         while line.keep_in_slices(Keep::Newest, RECLAIMED_MAX) {}
         // Whoever keeps an index holds the version that it is of, too, which lies between this one
         // and the one before: so that would wait for it until the next index.
-        line.leave_blocked();
+        while line.leave_blocked(RECLAIMED_MAX) {}
     }
 
     /// The key of the attribute.

@@ -355,24 +355,41 @@ impl Line {
         cell.floor.fetch_max(fresh, Ordering::SeqCst);
     }
 
-    /// Leaves to the next collection what waits for a pin. Any version of the arena may be that: it
-    /// takes tracing to know whether it has anything of this line.
-    pub(crate) fn leave_blocked(&mut self, cell: &LineCell) {
-        let blocked = std::mem::take(&mut self.blocked);
-        leave(cell, blocked.into_values().flatten());
+    /// Leaves to the next collection what waits for a pin, but no more than `most`, and tells
+    /// whether it was so much. Any version of the arena may be that pin: it takes tracing to know
+    /// whether that has anything of this line.
+    pub(crate) fn leave_blocked(&mut self, cell: &LineCell, most: usize) -> bool {
+        // Keeps a collection from starting.
+        let _lane = cell.arena.hold_lane();
+        if cell.arena.frozen.load(Ordering::SeqCst) != 0 {
+            return false; // One looks at it; the next call is soon enough.
+        }
+        let mut room = most;
+        while room > 0
+            && let Some(mut first) = self.blocked.first_entry()
+        {
+            let waiting = first.get_mut();
+            let count = waiting.len().min(room);
+            for Retired { dead, .. } in waiting.drain(..count) {
+                cell.arena.add_garbage(dead.bytes());
+                // Now, and not as that of orphans when a collection starts: writers wait then.
+                dead.set_birth(cell.memory(), dead.birth);
+            }
+            room -= count;
+            if waiting.is_empty() {
+                first.remove();
+            }
+        }
+        room == 0
     }
 
     /// Ends the writing: what waited belongs to nobody now, so the collection gets it back.
     pub(crate) fn end(&mut self, cell: &LineCell) {
-        self.leave_blocked(cell);
-        leave(cell, self.queue.drain(..));
-    }
-}
-
-fn leave(cell: &LineCell, retired: impl Iterator<Item = Retired>) {
-    let mut orphans = lock(&cell.arena.orphans);
-    for Retired { dead, .. } in retired {
-        cell.arena.add_garbage(dead.bytes());
-        orphans.push(dead);
+        let blocked = std::mem::take(&mut self.blocked).into_values().flatten();
+        let mut orphans = lock(&cell.arena.orphans);
+        for Retired { dead, .. } in self.queue.drain(..).chain(blocked) {
+            cell.arena.add_garbage(dead.bytes());
+            orphans.push(dead);
+        }
     }
 }

@@ -363,10 +363,31 @@ impl Tree {
         self.line.reclaim(&self.cell, lane.allocator());
     }
 
-    /// Leaves to the next collection what waits for a version that somebody holds, of whatever
-    /// tree.
-    pub(crate) fn leave_blocked(&mut self) {
-        self.line.leave_blocked(&self.cell);
+    /// Leaves to the next [`Arena::collect`] what waits for a version that somebody holds, of
+    /// whatever tree, but no more than `most` blocks and values; tells whether it was that many.
+    /// Then there may be more. A collection finds out whether that version has any of it; what it
+    /// has waits for the collection after it was let go.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Keep, Tree};
+    /// let arena = Arena::new()?;
+    /// let (mut tree, mut other) = (Tree::new(&arena), Tree::new(&arena));
+    /// tree.edit(|editor| editor.put_attribute(&[], "text", "x".repeat(1000).as_str()))?;
+    /// let held = tree.snapshot();
+    /// other.edit(|editor| editor.add_child(&[]))?;
+    /// let of_other = other.snapshot();
+    /// tree.edit(|editor| editor.remove_attribute(&[], "text"))?;
+    /// drop(held);
+    /// // It lies between the two versions of the tree, and so may have something of the first.
+    /// tree.keep(Keep::Newest);
+    /// assert_eq!(arena.collect().payload_bytes, 0);
+    /// while tree.leave_blocked(1_000) {}
+    /// assert!(arena.collect().payload_bytes >= 1000);
+    /// assert_eq!(of_other.root().child_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn leave_blocked(&mut self, most: usize) -> bool {
+        self.line.leave_blocked(&self.cell, most.max(1))
     }
 
     /// Makes one new version of all the edits of `f`, or none when it fails.

@@ -209,9 +209,13 @@ fn apply_in_slices(head: &Head, now: Timestamp) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Uses again what nobody holds any more, whether or not somebody commits to the branch.
+/// Uses again what nobody holds any more, whether or not somebody commits to the branch, and leaves
+/// to the next collection what may be held: by a version of another tree, for all that is known.
 pub(crate) fn reclaim_in_slices(head: &Head) {
     while head.lock().reclaim_slice() {
+        let_writers_in();
+    }
+    while head.lock().leave_slice() {
         let_writers_in();
     }
 }

@@ -210,10 +210,12 @@ impl Jungle {
         // An image may be on its way to somewhere slow: that is waited for before writers are.
         let turn = self.shared.arena.next_collection();
         // Where much is to be used again, only these wait for it.
-        self.shared.deleted_heads().iter().for_each(|head| head.lock().reclaim_deleted());
+        let deleted = self.shared.deleted_heads();
+        deleted.iter().for_each(|head| head.lock().reclaim_deleted());
         // The others do so when they commit, which some may never do again; an index, when it is
-        // asked for in a newer version.
-        self.shared.heads().iter().for_each(|head| reclaim_in_slices(head));
+        // asked for in a newer version. What waits for a version that somebody holds is left to
+        // the tracing that follows: it may be one of another tree, which has nothing of it.
+        self.shared.heads().iter().chain(&deleted).for_each(|head| reclaim_in_slices(head));
         self.reclaim_indexes();
         let collection = self.shared.pause(|mut paused| {
             for (head, state) in &mut paused.heads {

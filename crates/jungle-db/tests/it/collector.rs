@@ -82,6 +82,15 @@ fn what_was_held_is_given_back_where_nobody_commits_any_more() {
 }
 
 #[test]
+fn what_a_version_of_another_tree_lies_between_is_given_back() {
+    let jungle = Jungle::builder().retention(Retention::Last(1)).build().unwrap();
+    let mut held = None;
+    let _tree = forgetful(&jungle, |_| held = Some(tree_in(&jungle, "other", 1).snapshot()));
+    text_is_given_back(&jungle);
+    assert_eq!(held.unwrap().root().child_count(), 1);
+}
+
+#[test]
 fn the_last_that_was_dropped_is_given_back_where_nobody_commits_any_more() {
     const KEPT: i64 = 64;
     let jungle = Jungle::builder().retention(Retention::Last(KEPT as usize)).build().unwrap();
