@@ -139,6 +139,10 @@ fn put_attribute_and_delete_attribute() {
     assert!(tree.update(|tx| tx.remove_attribute(&at([1, 0]), "key")).unwrap().value);
     assert_eq!(get(), None);
     assert!(!tree.update(|tx| tx.remove_attribute(&at([1, 0]), "key")).unwrap().value);
+    let mut tx = tree.begin(CommitOptions::default());
+    let missing = EditError::NoSuchNode { path: at([3]) };
+    assert_eq!(tx.put_attribute(&at([3, 0]), "key", "value"), Err(missing.clone()));
+    assert_eq!(tx.remove_attribute(&at([3, 0]), "key"), Err(missing));
 }
 
 #[test]
@@ -163,8 +167,8 @@ fn assoc_attribute() {
     let all = reading.root().at(&at([2])).unwrap().attributes();
     let all: Vec<_> = all.map(|(key, value)| (key, value.as_int().unwrap())).collect();
     assert_eq!(all, [("a", 1), ("b", 2)]);
-    let missing = tree.begin(CommitOptions::default()).put_attribute(&at([3, 0]), "a", 1);
-    assert_eq!(missing, Err(EditError::NoSuchNode { path: at([3]) }));
+    let tx = tree.begin(CommitOptions::default());
+    assert_eq!(*tx.attributes(&at([3, 0])).err().unwrap().path, at([3]));
 }
 
 #[test]
