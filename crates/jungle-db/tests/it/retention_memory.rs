@@ -8,24 +8,39 @@ use jungle_tree::Key;
 
 use crate::support::{SharedClock, path, tree_in};
 
-#[test]
-fn memory_stays_bounded_over_many_commits() {
-    let jungle = Jungle::builder().retention(Retention::Last(100)).build().unwrap();
+/// Memory stays bounded over many commits, one a microsecond, of which so many are kept.
+#[track_caller]
+fn check_bounded(retention: Retention, kept: usize) {
+    let clock = SharedClock::default();
+    let builder = Jungle::builder().clock(clock.clone()).retention(retention);
+    let jungle = builder.build().unwrap();
     let tree = tree_in(&jungle, "t", 200);
     let mut commit = |i: u64| {
+        clock.0.set(i as i64);
         let own = [Key::from(i * 7 % 200)];
         let text = "x".repeat((i % 50) as usize);
         tree.update(|tx| tx.put_attribute(&own, "text", &*text)).unwrap();
     };
     (0..2_000).for_each(&mut commit);
     let early = jungle.arena().usage();
-    (2_000..100_000).for_each(&mut commit);
+    (2_000..50_000).for_each(&mut commit);
     let late = jungle.arena().usage();
     let bytes = |usage: jungle_tree::ArenaUsage| usage.structure_bytes + usage.payload_bytes;
     assert!(bytes(late) <= bytes(early) * 3 / 2 + (1 << 18), "{early:?} became {late:?}");
-    assert_eq!(tree.history(..).count(), 100);
+    assert_eq!(tree.history(..).count(), kept);
     let oldest = tree.history(..).last().unwrap().unwrap().revision;
     assert_eq!(tree.at(oldest).unwrap().root().recount(), 201);
+}
+
+#[test]
+fn memory_stays_bounded_where_so_many_are_kept() {
+    check_bounded(Retention::Last(100), 100);
+}
+
+#[test]
+fn memory_stays_bounded_where_the_younger_ones_are_kept() {
+    // The newest that is not younger is kept, too.
+    check_bounded(Retention::ByAge(Duration::from_micros(100)), 101);
 }
 
 #[test]
