@@ -122,6 +122,9 @@ impl<'b> Effect<'b> {
             Change::Moved { from, to } => {
                 let id = self.at(from)?;
                 let (parent, key) = self.place(to)?;
+                if self.is_within(parent, id) {
+                    return None; // No tree does so: who looks upward from there would not end.
+                }
                 self.detach(id);
                 self.attach(id, parent, key);
                 let more = self.more(id);

@@ -248,3 +248,11 @@ fn a_conflict_of_moves_is_told_from_either_side() {
     assert_eq!(told, back);
     assert_eq!(told.len(), 2);
 }
+
+#[test]
+fn a_node_that_they_moved_into_itself_stays_where_it_is() {
+    let theirs = [moved("/a", "/a/b"), moved("/", "/c"), put("/d", 1)];
+    let rebased = rebase(&[put("/a", 7)], &theirs, &MergeOptions::new());
+    assert_eq!(rebased.changes.to_string(), "~ /a @n = 7\n");
+    assert!(rebased.conflicts.is_empty());
+}
