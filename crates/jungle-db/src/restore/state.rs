@@ -80,14 +80,15 @@ pub struct SavedBranch {
 }
 
 impl SavedBranch {
-    /// How many revisions it ever had.
+    /// How many revisions it ever had; the greatest number, if what is damaged says more.
     pub(crate) fn end(&self) -> u64 {
-        self.history.pieces * HISTORY_PIECE + self.history.last.len() as u64
+        let before = self.history.pieces.saturating_mul(HISTORY_PIECE);
+        before.saturating_add(self.history.last.len() as u64)
     }
 
     /// How many it keeps.
     pub(crate) fn kept(&self) -> u64 {
-        self.end() - self.history.dropped
+        self.end().saturating_sub(self.history.dropped)
     }
 }
 

@@ -184,7 +184,8 @@ impl Salvage<'_> {
     ) -> Result<Result<Saved, E>, CopyError> {
         let mut state = self.state.clone();
         let branches = self.state.trees.iter().flat_map(|tree| &tree.branches);
-        let total = branches.map(|b| b.end().saturating_sub(b.history.dropped)).sum();
+        // What is damaged may say any number.
+        let total = branches.map(SavedBranch::kept).fold(0, u64::saturating_add);
         let mut saving = Saving {
             from: self,
             arena: arena.clone(),

@@ -254,3 +254,25 @@ fn what_needs_a_history_that_is_gone_is_told() {
     };
     assert_eq!((&**branch, &**tag), ("old", "early"));
 }
+
+#[test]
+fn a_history_that_says_it_is_longer_than_any_is_left_out() {
+    let jungle = Jungle::new().unwrap();
+    ["bad", "good"].iter().for_each(|name| drop(tree_in(&jungle, name, 2)));
+    let checkpoint = jungle.checkpoint();
+    let mut state = checkpoint.state().clone();
+    let bad = state.trees.iter_mut().find(|tree| &*tree.name == "bad").unwrap();
+    bad.branches[0].history.pieces = u64::MAX;
+    let all = Salvage {
+        arena: jungle.arena(),
+        state: &state,
+        archive: &checkpoint,
+        other: None,
+        badly_formed: Default::default(),
+    };
+    let new = Arena::with_options(&options()).unwrap();
+    let saved = all.save(Jungle::builder(), new, |_, _| Ok::<(), ()>(()));
+    let saved = saved.unwrap().unwrap();
+    assert_eq!(saved.lost, [Lost::Tree { tree: "bad".into() }]);
+    assert_eq!(saved.jungle.list_trees(), ["good".into()]);
+}
