@@ -11,7 +11,8 @@ use crate::handle::TreeHandle;
 use crate::head::Head;
 use crate::index::IndexError;
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, TreeId};
-use crate::jungle::{Jungle, TreeState};
+use crate::jungle::{Catalog, Jungle, TreeState};
+use crate::name;
 use crate::restore::NUMBER_END;
 use crate::revision::Revision;
 
@@ -126,18 +127,20 @@ impl Jungle {
             Event::Edited(edits) => self.replay_edits(record, edits, moment),
             Event::TreeCreated { tree, branch, name, retention } => {
                 let mut catalog = self.shared.catalog_mut();
-                if catalog.contains_key(name) || catalog.by_id(*tree).is_some() {
-                    return Err(does_not_fit(format!("the tree {name:?}, or its id, is there")));
+                let name = free_name(&catalog, name, *tree)?;
+                if tree.0 == branch.0 {
+                    return Err(does_not_fit(format!("its branch has the id {}, too", tree.0)));
                 }
+                self.must_be_free(&catalog, &[tree.0, branch.0])?;
                 self.skip_ids(&[tree.0, branch.0])?;
-                let (ids, name) = ((*tree, *branch), Arc::clone(name));
-                self.shared.create(&mut catalog, ids, name, *retention, by)?;
+                self.shared.create(&mut catalog, (*tree, *branch), name, *retention, by)?;
                 Ok(())
             }
             Event::TreeRenamed { tree, name } => {
                 let state = self.tree_of(*tree)?;
                 let mut catalog = self.shared.catalog_mut();
-                self.shared.rename(&mut catalog, &state, Arc::clone(name), by)?;
+                let name = free_name(&catalog, name, *tree)?;
+                self.shared.rename(&mut catalog, &state, name, by)?;
                 Ok(())
             }
             Event::TreeDeleted { tree } => {
@@ -160,11 +163,9 @@ impl Jungle {
     fn replay_name(&self, event: &Event, moment: Moment<'_>) -> Result<(), ReplayError> {
         match event {
             Event::BranchCreated { tree, branch, name, from, at, retention } => {
+                self.must_be_free(&self.shared.catalog(), &[branch.0])?;
                 self.skip_ids(&[branch.0])?;
                 let from = self.handle_of(*tree, *from)?;
-                if from.on_branch_id(*branch).is_some() {
-                    return Err(does_not_fit(format!("there is a branch {}", branch.0)));
-                }
                 let made = from.branch_as(*branch, name, (*at, *retention), moment);
                 made.map(drop).map_err(branch_error)
             }
@@ -255,6 +256,21 @@ impl Jungle {
         }
     }
 
+    /// Numbers of trees and branches are given once, in the whole Jungle: whoever keeps out of each
+    /// other's way goes by them. What is new to it is not looked for.
+    fn must_be_free(&self, catalog: &Catalog, ids: &[u64]) -> Result<(), ReplayError> {
+        let next = self.shared.next_id();
+        let is_taken = |id: u64| {
+            let has = |tree: &Arc<TreeState>| tree.id.0 == id || tree.head(BranchId(id)).is_some();
+            let had = |head: &Arc<Head>| head.tree.0 == id || head.id.0 == id;
+            catalog.values().any(has) || self.shared.deleted_heads().iter().any(had)
+        };
+        match ids.iter().find(|id| **id < next && is_taken(**id)) {
+            Some(id) => Err(does_not_fit(format!("the id {id} is taken"))),
+            None => Ok(()),
+        }
+    }
+
     /// These ids are in use.
     pub(crate) fn skip_ids(&self, ids: &[u64]) -> Result<(), ReplayError> {
         if let Some(id) = ids.iter().find(|id| **id >= NUMBER_END) {
@@ -282,6 +298,15 @@ impl Jungle {
         let main = self.main_of(tree)?;
         let found = main.on_branch_id(branch);
         found.ok_or_else(|| does_not_fit(format!("there is no branch {}", branch.0)))
+    }
+}
+
+/// The name, if it may be one and no other tree has it.
+fn free_name(catalog: &Catalog, name: &str, tree: TreeId) -> Result<Arc<str>, ReplayError> {
+    let name = name::check(name).map_err(does_not_fit)?;
+    match catalog.get(&name).is_some_and(|other| other.id != tree) {
+        true => Err(does_not_fit(format!("there is a tree {name:?}"))),
+        false => Ok(name),
     }
 }
 

@@ -140,8 +140,14 @@ fn ids_that_are_taken_or_leave_no_room_are_refused() {
         Event::BranchCreated { tree: id, branch, name, from: main, at, retention }
     };
     let side = tree.on_branch("side").unwrap().branch_id();
+    let elsewhere = tree_in(&jungle, "elsewhere", 0).branch_id();
     let largest = (TreeId(u64::MAX), BranchId(u64::MAX));
     for event in [
+        created(TreeId(100), BranchId(100)),
+        created(TreeId(100), side),
+        created(TreeId(side.0), BranchId(100)),
+        branched(BranchId(id.0)),
+        branched(elsewhere),
         created(largest.0, BranchId(100)),
         created(TreeId(100), largest.1),
         created(id, BranchId(100)),
@@ -161,6 +167,33 @@ fn ids_that_are_taken_or_leave_no_room_are_refused() {
         copy.create_tree("other").unwrap();
         assert_eq!(copy.open_tree("t").unwrap().list_branches().len(), 2);
     }
+}
+
+#[test]
+fn a_tree_gets_no_name_that_another_one_has_or_none_can_have() {
+    let (journal, jungle, _) = journaled();
+    let [id, _] = ["a", "b"].map(|name| tree_in(&jungle, name, 1).id());
+    let copy = Jungle::new().unwrap();
+    journal.records().iter().try_for_each(|record| copy.replay(record)).unwrap();
+    for name in ["b", ""] {
+        let name = Arc::from(name);
+        let (other, branch) = (TreeId(100), BranchId(101));
+        let retention = Retention::All;
+        for event in [
+            Event::TreeRenamed { tree: id, name: Arc::clone(&name) },
+            Event::TreeCreated { tree: other, branch, name, retention },
+        ] {
+            let record = CommitRecord {
+                revision: Revision::new(copy.revision().number() + 1),
+                event,
+                ..journal.records()[0].clone()
+            };
+            let refused = copy.replay(&record).unwrap_err();
+            assert!(matches!(refused, ReplayError::DoesNotFit { .. }), "{record:?} gave {refused}");
+            assert_eq!(copy.list_trees(), ["a".into(), "b".into()]);
+        }
+    }
+    assert_eq!(portrait(&copy), portrait(&jungle));
 }
 
 /// Else it waits for itself.
