@@ -138,11 +138,11 @@ impl Merges {
 }
 
 fn common_origin(from: &Head, into: &Head) -> Option<Snapshot> {
-    let (left, right) = (lineage(from), lineage(into));
-    left.iter().find_map(|(id, ours)| {
-        let (_, theirs) = right.iter().find(|(other, _)| other == id)?;
-        let left_here = [ours, theirs].into_iter().flatten();
-        left_here.min_by_key(|snapshot| snapshot.revision()).copied().cloned()
+    // Found by their ids: a chain of branches may be long.
+    let right: HashMap<BranchId, Option<&Snapshot>> = lineage(into).into_iter().collect();
+    lineage(from).into_iter().find_map(|(id, ours)| {
+        let left_here = [ours, *right.get(&id)?].into_iter().flatten();
+        left_here.min_by_key(|snapshot| snapshot.revision()).cloned()
     })
 }
 
