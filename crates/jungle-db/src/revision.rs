@@ -82,7 +82,8 @@ impl Timestamp {
 /// Where the time of a commit comes from.
 ///
 /// A clock may stand still or go back: the times in a history never do, since a commit takes its
-/// predecessor's time then.
+/// predecessor's time then. It is asked while writers wait, so it should be quick, and must not use
+/// the Jungle whose clock it is.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicI64, Ordering};

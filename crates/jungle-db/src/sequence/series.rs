@@ -49,7 +49,8 @@ pub struct Placed<T> {
 impl Jungle {
     /// Commits several things, one revision each, without waiting for the place of one before the
     /// next is worked out: for who has much to commit and need not be asked between. The closure
-    /// adds them; it runs once, and nobody else commits meanwhile. It may edit these branches only.
+    /// adds them; it runs once, and nobody else commits meanwhile. It may edit these branches only,
+    /// and by the series alone: whatever else it commits would wait for it.
     ///
     /// A Jungle that has no [`Sequencer`](crate::Sequencer) publishes each commit at once, and has
     /// nothing to gather: `None` is what it says then, and the closure does not run.

@@ -177,7 +177,8 @@ impl Jungle {
     }
 
     /// As [`collect`](Jungle::collect), and asks now and then whether to go on: each time about a
-    /// thousand blocks were gone through.
+    /// thousand blocks were gone through. What is asked may read and commit; another collection,
+    /// [`Jungle::space`] and an image wait until this one is over, so it must not wait for those.
     ///
     /// # Errors
     /// As [`collect`](Jungle::collect), and when it was given up: then nothing is given back.

@@ -233,7 +233,8 @@ impl Jungle {
     /// writers go on; the cost is that of going through all that is kept, two or three times, and
     /// of loading it if it is not in memory. `progress` is told now and then how many versions
     /// were looked at, of how many, and says whether to go on; in a large version it is asked more
-    /// than once.
+    /// than once. It may read and commit, but must wait for no collection, nor for an image, which
+    /// wait until this is over.
     ///
     /// # Errors
     /// When the archive does not tell all that is kept, or it is given up.
