@@ -145,7 +145,9 @@ impl TreeHandle {
         })
     }
 
-    /// Drops now what is not to be kept: for [`Retention::ByAge`] while nothing is committed.
+    /// Drops now what is not to be kept: for [`Retention::ByAge`] while nothing is committed. In a
+    /// Jungle that has a [`Sequencer`](crate::Sequencer) it does nothing: there the commits alone
+    /// say what is dropped, so that it is the same everywhere.
     ///
     /// # Errors
     /// When it has to know how old a revision is and cannot read that.
@@ -170,6 +172,9 @@ impl TreeHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn apply_retention(&self) -> Result<(), ArchiveError> {
+        if self.shared.sequencing().is_some() {
+            return Ok(());
+        }
         self.apply_retention_at(self.shared.now())
     }
 
@@ -179,9 +184,7 @@ impl TreeHandle {
 }
 
 impl Jungle {
-    /// As [`TreeHandle::apply_retention`], on all branches of all trees. In a Jungle that has a
-    /// [`Sequencer`](crate::Sequencer) it does nothing: there the commits alone say what is
-    /// dropped, so that it is the same everywhere.
+    /// As [`TreeHandle::apply_retention`], on all branches of all trees.
     ///
     /// # Errors
     /// When it has to know how old a revision is and cannot read that.

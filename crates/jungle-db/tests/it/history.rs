@@ -500,6 +500,25 @@ fn by_age_keeps_what_was_newest_at_the_limit() {
 }
 
 #[test]
+fn of_a_log_that_others_follow_nothing_is_dropped_between_commits() {
+    let clock = SharedClock::default();
+    let by_age = Retention::ByAge(std::time::Duration::from_micros(100));
+    let jungle = Jungle::builder().clock(clock.clone()).retention(by_age).build().unwrap();
+    let jungle_of_log = Mutex::new(Some(jungle.clone()));
+    let log = Arc::new(Crowded { jungle: jungle_of_log, others: Mutex::default() });
+    assert!(jungle.sequence_with(Arc::clone(&log) as Arc<dyn Sequencer>));
+    let tree = tree_in(&jungle, "t", 2);
+    clock.0.set(5000);
+    tree.apply_retention().unwrap();
+    jungle.apply_retention().unwrap();
+    // Somebody else may make a branch of the first one still, whose clock is another.
+    assert_eq!(tree.history(..).count(), 2);
+    append(&tree, &[]);
+    assert_eq!(tree.history(..).count(), 2);
+    log.jungle.lock().unwrap().take();
+}
+
+#[test]
 fn what_is_dropped_in_slices_is_dropped_as_a_whole() {
     let clock = SharedClock::default();
     let jungle = Jungle::builder().clock(clock.clone()).build().unwrap();

@@ -172,9 +172,10 @@ impl Branch {
         self.retain(now);
     }
 
-    pub fn apply_retention(&mut self, now: Timestamp) {
+    /// Without a time where the commits alone say what is dropped.
+    pub fn apply_retention(&mut self, now: Option<Timestamp>) {
         self.handle.apply_retention().expect("all is in memory");
-        self.retain(now);
+        now.into_iter().for_each(|now| self.retain(now));
     }
 
     fn retain(&mut self, now: Timestamp) {

@@ -32,7 +32,7 @@ impl World {
         let follows = self.follower.is_some();
         let branch = self.some_branch(rng);
         if rng.chance(1, 3) {
-            branch.apply_retention(now);
+            branch.apply_retention((!follows).then_some(now));
             branch.check_history();
         } else {
             let is_news = follows || branch.handle.retention() != retention;
