@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use jungle_tree::{
     ApplyError, ChangeSet, Conflict, Editor, MergeBase, MergeError, MergeOptions, Merged, Path,
-    TooManySteps, apply, diff, merge_again, skip_positions,
+    Renumbering, TooManySteps, apply, diff, merge_again, skip_positions,
 };
 
 use crate::branch::NoSuchBranch;
+use crate::branch::origin::Merges;
 use crate::branch::other_keys::RENUMBERED_MAX;
 use crate::commit::transaction::{CommitError, Conflicts};
 use crate::commit::write::NotWritten;
@@ -130,8 +131,8 @@ impl TreeHandle {
         };
         let common = Snapshot::new(base.theirs().clone(), found.revision());
         let after = found.merged;
-        let handle = self.clone();
-        Ok(Merge { handle, from, base, common, after, merging, ours, theirs, merged })
+        let (handle, other) = (self.clone(), Some(Other { from, base, after, version: merging }));
+        Ok(Merge { handle, other, common, ours, theirs, merged })
     }
 }
 
@@ -142,7 +143,8 @@ fn with_their_keys(ours: &Snapshot, merged: &Merged) -> Result<Snapshot, ApplyEr
 }
 
 /// A merge that is prepared: see [`TreeHandle::merge`]. "Ours" is what is merged, "theirs" what it
-/// is merged into.
+/// is merged into. So is a [revert](TreeHandle::prepare_revert): it merges what was there before a
+/// revision into what is there now, and what that revision made of it is the base of both.
 ///
 /// ```
 /// use jungle_db::{CommitMeta, Jungle};
@@ -164,22 +166,38 @@ fn with_their_keys(ours: &Snapshot, merged: &Merged) -> Result<Snapshot, ApplyEr
 /// ```
 pub struct Merge {
     handle: TreeHandle,
-    from: Arc<Head>,
-    base: MergeBase,
+    /// Of a revert there is none.
+    other: Option<Other>,
     /// The base as the branch that is merged into numbers it.
     common: Snapshot,
-    /// The revision of the base, if one branch was merged into the other then.
-    after: Option<Revision>,
-    /// The version that is merged, as its branch numbers it.
-    merging: Snapshot,
-    /// The same with the keys by which conflicts tell of it.
+    /// The version that is merged, with the keys by which conflicts tell of it.
     ours: Snapshot,
     theirs: Snapshot,
     merged: Merged,
 }
 
+/// Another branch that is merged.
+struct Other {
+    from: Arc<Head>,
+    base: MergeBase,
+    /// The revision of the base, if one branch was merged into the other then.
+    after: Option<Revision>,
+    /// The version that is merged, as its branch numbers it.
+    version: Snapshot,
+}
+
 impl Merge {
-    /// Where the branches contradict each other; resolved as the options said.
+    /// What takes back what a revision did.
+    pub(crate) fn of_revert(
+        handle: TreeHandle,
+        [before, after]: [Snapshot; 2],
+        now: Snapshot,
+        merged: Merged,
+    ) -> Merge {
+        Merge { handle, other: None, common: after, ours: before, theirs: now, merged }
+    }
+
+    /// Where the two sides contradict each other; resolved as the options said.
     #[must_use]
     pub fn conflicts(&self) -> &[Conflict] {
         &self.merged.conflicts
@@ -198,7 +216,7 @@ impl Merge {
         &self.merged.renamed
     }
 
-    /// The version in which both branches began. Where nodes have other keys on the one than on the
+    /// The version in which both sides began. Where nodes have other keys on the one than on the
     /// other, they have those of the branch that is merged into.
     #[must_use]
     pub fn base(&self) -> &Snapshot {
@@ -311,39 +329,45 @@ impl Merge {
         meta: &CommitMeta,
         relying: impl FnOnce(Attempt<'_>) -> Attempt<'_>,
     ) -> Result<Committed<()>, CommitError> {
-        let Merge { handle, from, base, after, merging, theirs, merged, .. } = self;
-        let merges = &handle.state.merges;
-        let mut renamed = merged.renamed;
-        let mut revision = theirs.revision();
-        let is_done = merged.editor.is_changed() || !merged.conflicts.is_empty();
-        // Else it makes no difference which of them the next merge begins from.
-        if is_done || !diff(base.ours(), &merging).is_empty() {
-            let attempt = Attempt::of_editor(&handle.head, merged.editor)
-                .even_unchanged()
-                .with_changes(merged.changes)
-                .with_merged(MergedBranch {
-                    merges,
-                    from: &from,
-                    base: merging,
-                    after: Some(after),
-                    keys: MergedKeys::WorkedOut(merged.renumbering),
-                });
-            let _turn = merges.turn();
-            let done =
-                handle.commit_attempt(relying(attempt), &meta.into()).map_err(|failure| {
-                    match failure {
-                        Failure::NotWritten(error) => CommitError::NotWritten(error),
-                        Failure::Overlap(overlap) => {
-                            CommitError::Conflict(Conflicts::new(vec![overlap]))
-                        }
-                    }
-                })?;
-            revision = done.0;
-            renamed.extend(done.1);
-        } else {
-            handle.shared.rely_on(revision, None)?;
+        let Merge { handle, other, theirs, merged, .. } = self;
+        let Merged { editor, changes, conflicts, mut renamed, renumbering, .. } = merged;
+        let is_noted = |other: &Other| !conflicts.is_empty() || other.has_more();
+        if !editor.is_changed() && !other.as_ref().is_some_and(is_noted) {
+            handle.shared.rely_on(theirs.revision(), None)?;
+            return Ok(Committed { renamed, ..committed(theirs.revision()) });
         }
+        let merges = &handle.state.merges;
+        let attempt = Attempt::of_editor(&handle.head, editor).with_changes(changes);
+        let attempt = match &other {
+            Some(other) => attempt.even_unchanged().with_merged(other.merged(merges, renumbering)),
+            None => attempt.where_positions_are_free(),
+        };
+        let _turn = other.is_some().then(|| merges.turn());
+        let done = handle.commit_attempt(relying(attempt), &meta.into());
+        let (revision, later) = done.map_err(|failure| match failure {
+            Failure::NotWritten(error) => CommitError::NotWritten(error),
+            Failure::Overlap(overlap) => CommitError::Conflict(Conflicts::new(vec![overlap])),
+        })?;
+        renamed.extend(later);
         Ok(Committed { renamed, ..committed(revision) })
+    }
+}
+
+impl Other {
+    /// Is anything on it that was not merged before? Else it makes no difference from which of the
+    /// two versions the next merge begins.
+    fn has_more(&self) -> bool {
+        !diff(self.base.ours(), &self.version).is_empty()
+    }
+
+    fn merged<'h>(&'h self, merges: &'h Merges, renumbering: Renumbering) -> MergedBranch<'h> {
+        MergedBranch {
+            merges,
+            from: &self.from,
+            base: self.version.clone(),
+            after: Some(self.after),
+            keys: MergedKeys::WorkedOut(renumbering),
+        }
     }
 }
 

@@ -40,8 +40,10 @@ impl TreeHandle {
     /// This handle, for who must know when versions are compared, which may take long: a revert, a
     /// restore, an undo or a redo by it, and putting another root in the place of this one, tells
     /// when that begins, and when it is done, which is before a disk or a log is waited for. Where
-    /// others commit meanwhile it may have to begin again. A merge is compared as it is
-    /// [prepared](TreeHandle::merge), and tells nobody. There is an example at [`Comparing`].
+    /// others commit meanwhile it may have to begin again. A merge, or a revert that is settled, is
+    /// compared as it is prepared ([`merge`](TreeHandle::merge),
+    /// [`prepare_revert`](TreeHandle::prepare_revert)), and tells nobody. There is an example at
+    /// [`Comparing`].
     #[must_use]
     pub fn tell_comparing(&self, told: Arc<dyn Comparing>) -> TreeHandle {
         TreeHandle { comparing: Some(told), ..self.clone() }

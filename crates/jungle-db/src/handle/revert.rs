@@ -1,13 +1,16 @@
 //! Taking back what a revision did, or going back to one.
 
-use jungle_tree::{MergeError, MergeOptions, Merged, Path, TooManySteps, apply, diff, merge};
+use jungle_tree::{
+    Conflict, MergeError, MergeOptions, Merged, Path, TooManySteps, apply, diff, merge,
+};
 
 use super::set_root::{Replace, SetRootError};
-use super::{CommitOptions, Committed, TreeHandle, committed, compare};
+use super::{Committed, TreeHandle, compare};
+use crate::branch::merge::Merge;
+use crate::commit::Overlap;
 use crate::commit::draft::Draft;
-use crate::commit::transaction::Conflicts;
+use crate::commit::transaction::{CommitError, Conflicts};
 use crate::commit::write::NotWritten;
-use crate::commit::{Attempt, Failure, Overlap};
 use crate::history::past::NoSuchRevision;
 use crate::revision::{CommitMeta, Revision};
 use crate::snapshot::Snapshot;
@@ -115,7 +118,8 @@ impl TreeHandle {
     /// # Errors
     /// When the revision or the one before is not there, when it is of another branch, when what it
     /// did has been changed since, nothing can be written, or it takes too many
-    /// [steps](TreeHandle::steps_max).
+    /// [steps](TreeHandle::steps_max). What has been changed since can be settled in a
+    /// [prepared](TreeHandle::prepare_revert) one.
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle, RevertError};
@@ -173,28 +177,64 @@ impl TreeHandle {
         if expected.is_some_and(|expected| !expected.is_same(&now)) {
             return Err(RevertError::Changed { newest: now.revision() });
         }
-        let merged = self.taken_back(&step, &now)?;
-        if !merged.editor.is_changed() {
-            self.shared.rely_on(now.revision(), None)?;
-            return Ok(committed(now.revision()));
-        }
-        let mut attempt = Attempt::of_editor(&self.head, merged.editor)
-            .with_changes(merged.changes)
-            .where_positions_are_free();
-        if expected.is_some() {
-            attempt = attempt.of_whole_tree();
-        }
-        match self.commit_attempt(attempt, &CommitOptions::from(meta)) {
-            Ok((revision, later)) => {
-                let renamed = merged.renamed.into_iter().chain(later).collect();
-                Ok(Committed { renamed, ..committed(revision) })
+        let merged = self.freely_taken_back(&step, &now)?;
+        let merge = Merge::of_revert(self.clone(), step, now, merged);
+        let done = match expected {
+            Some(_) => merge.compare_and_commit(meta),
+            None => merge.commit(meta),
+        };
+        done.map_err(|error| match error {
+            CommitError::NotWritten(error) => error.into(),
+            CommitError::Conflict(_) if expected.is_some() => {
+                RevertError::Changed { newest: self.head.snapshot().revision() }
             }
-            Err(Failure::NotWritten(error)) => Err(error.into()),
-            Err(Failure::Overlap(_)) if expected.is_some() => {
-                Err(RevertError::Changed { newest: self.head.snapshot().revision() })
-            }
-            Err(Failure::Overlap(found)) => Err(in_the_way(found)),
-        }
+            CommitError::Conflict(why) => RevertError::Conflict(why),
+        })
+    }
+
+    /// Prepares what [`revert`](TreeHandle::revert) does, so that what has been changed since can
+    /// be looked at and settled, as the conflicts of a [merge](TreeHandle::merge) are. Nothing has
+    /// happened until it is committed.
+    ///
+    /// Ours, which is merged, is what was there before the revision; theirs is what is there now.
+    /// It tells nobody that it [compares](TreeHandle::tell_comparing), and counts no steps but
+    /// those of `options`.
+    ///
+    /// # Errors
+    /// When the revision or the one before is not there, when it is of another branch, when
+    /// something that it removed is back already, which nothing settles, when there is no room for
+    /// the result, or it takes more steps than `options` allow.
+    ///
+    /// ```
+    /// use jungle_db::{CommitMeta, Jungle};
+    /// use jungle_tree::{MergeOptions, Resolution};
+    /// let tree = Jungle::new()?.create_tree("board")?;
+    /// tree.update(|tx| tx.put_attribute(&[], "title", "one"))?;
+    /// let second = tree.update(|tx| {
+    ///     tx.put_attribute(&[], "title", "two")?;
+    ///     tx.put_attribute(&[], "colour", "red")
+    /// })?;
+    /// tree.update(|tx| tx.put_attribute(&[], "title", "three"))?;
+    ///
+    /// // What is there now stays where it is another than the revision left.
+    /// let options = MergeOptions::new().resolution(Resolution::Theirs);
+    /// let revert = tree.prepare_revert(second.revision, &options)?;
+    /// assert_eq!(revert.conflicts().len(), 1);
+    /// assert_eq!(revert.changes().to_string(), "~ / @colour removed\n");
+    /// let revert = revert.edit(|editor| editor.put_attribute(&[], "title", "four"))?;
+    /// revert.commit(&CommitMeta::new())?;
+    /// assert_eq!(tree.read().root().attribute("title"), Some("four".into()));
+    /// assert_eq!(tree.read().root().attributes().count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn prepare_revert(
+        &self,
+        revision: Revision,
+        options: &MergeOptions,
+    ) -> Result<Merge, RevertError> {
+        let (step, now) = (self.made_of(revision)?, self.head.snapshot());
+        let merged = self.taken_back(&step, &now, options)?;
+        Ok(Merge::of_revert(self.clone(), step, now, merged))
     }
 
     /// As [`revert`](TreeHandle::revert), in a draft, for whoever keeps its changes elsewhere: on
@@ -225,7 +265,7 @@ impl TreeHandle {
         revision: Revision,
     ) -> Result<Vec<(Path, Path)>, RevertError> {
         assert!(!draft.is_changed(), "what was edited before would not be looked at");
-        let merged = self.taken_back(&self.made_of(revision)?, draft.base())?;
+        let merged = self.freely_taken_back(&self.made_of(revision)?, draft.base())?;
         let applied = draft.bulk(|editor| apply(editor, &merged.changes));
         applied.map_err(NotWritten::NoRoom)?;
         Ok(merged.renamed)
@@ -272,9 +312,9 @@ impl TreeHandle {
     }
 
     /// A version without what a revision did, if nothing is in the way of that.
-    fn taken_back(
+    fn freely_taken_back(
         &self,
-        [before, after]: &[Snapshot; 2],
+        step: &[Snapshot; 2],
         now: &jungle_tree::Snapshot,
     ) -> Result<Merged, RevertError> {
         let _comparing = self.comparing();
@@ -283,26 +323,42 @@ impl TreeHandle {
             Some(steps_max) => options.steps_max(steps_max),
             None => options,
         };
-        let merged = merge(after, before, now, &options).map_err(|error| match error {
+        let merged = self.taken_back(step, now, &options)?;
+        match merged.conflicts.is_empty() {
+            true => Ok(merged),
+            false => Err(self.in_the_way(step, None, merged.conflicts)),
+        }
+    }
+
+    /// The same with its conflicts, if nothing is back already.
+    fn taken_back(
+        &self,
+        step: &[Snapshot; 2],
+        now: &jungle_tree::Snapshot,
+        options: &MergeOptions,
+    ) -> Result<Merged, RevertError> {
+        let [before, after] = step;
+        let merged = merge(after, before, now, options).map_err(|error| match error {
             MergeError::NotApplied(error) => RevertError::NotWritten(NotWritten::NoRoom(error)),
             MergeError::TooManySteps(error) => RevertError::TooManySteps(error),
         })?;
-        let taken = taken(now, &merged.renamed);
-        if merged.conflicts.is_empty() && taken.is_none() {
-            return Ok(merged);
+        match taken(now, &merged.renamed) {
+            None => Ok(merged),
+            taken => Err(self.in_the_way(step, taken, merged.conflicts)),
         }
-        Err(in_the_way(Overlap {
-            branch: self.head.id,
-            read: taken,
-            conflicts: merged.conflicts,
-            // As much as was counted before.
-            changes: diff(after, before),
-        }))
     }
-}
 
-fn in_the_way(overlap: Overlap) -> RevertError {
-    RevertError::Conflict(Conflicts::new(vec![overlap]))
+    fn in_the_way(
+        &self,
+        [before, after]: &[Snapshot; 2],
+        read: Option<Path>,
+        conflicts: Vec<Conflict>,
+    ) -> RevertError {
+        // As much as was counted before.
+        let changes = diff(after, before);
+        let overlap = Overlap { branch: self.head.id, read, conflicts, changes };
+        RevertError::Conflict(Conflicts::new(vec![overlap]))
+    }
 }
 
 /// Where a node was to come back, and is one: it is back already, and would be there twice.

@@ -1,11 +1,12 @@
-//! Branches that are merged again and again, in either direction and by rules: plain maps say what
-//! each merge comes to. Nodes have names, and none is moved, so that all of it can be said.
+//! Branches that are merged again and again, in either direction and by rules, and of which
+//! revisions are taken back: plain maps say what each comes to. Nodes have names, and none is
+//! moved, so that all of it can be said.
 
 use std::collections::btree_map::Entry;
 
-use jungle_db::{CommitMeta, Draft, Jungle, TreeHandle};
+use jungle_db::{CommitMeta, Draft, Jungle, Revision, TreeHandle};
 use jungle_testkit::Rng;
-use jungle_tree::{ArenaOptions, EditError, Resolution, Value};
+use jungle_tree::{ArenaOptions, Change, ConflictKind, EditError, Resolution, Value};
 
 use super::content::{self, Attributes, Content};
 use super::plain::{self, How, Rules};
@@ -24,9 +25,25 @@ struct Side {
     content: Content,
     /// The one that it left, and what both had in common last.
     origin: Option<(usize, Content)>,
+    /// What it held at each of its revisions, and where it began.
+    past: Vec<(Revision, Content)>,
 }
 
 impl Side {
+    fn new(handle: TreeHandle, content: Content, origin: Option<(usize, Content)>) -> Side {
+        let past = vec![(handle.snapshot().revision(), content.clone())];
+        Side { handle, content, origin, past }
+    }
+
+    /// Something was done, if it made a revision.
+    fn went(&mut self, content: Content) {
+        let newest = self.handle.snapshot().revision();
+        if self.past.iter().all(|(revision, _)| *revision < newest) {
+            self.past.push((newest, content.clone()));
+        }
+        self.content = content;
+    }
+
     #[track_caller]
     fn check(&self) {
         let newest = content::whole(&self.handle.snapshot());
@@ -40,11 +57,15 @@ pub fn run(rng: &mut Rng, steps: u64) {
         ArenaOptions { structure_bytes: 64 << 20, payload_bytes: 64 << 20, ..Default::default() };
     let jungle = Jungle::builder().arena(arena).build().expect("address range");
     let handle = jungle.create_tree("t").expect("there is none");
-    let mut sides = vec![Side { handle, content: content::bare(), origin: None }];
+    let mut sides = vec![Side::new(handle, content::bare(), None)];
     for _ in 0..steps {
         match rng.below(10) {
             0 if sides.len() <= BRANCHES.len() => branch(rng, &mut sides),
             1..5 if sides.len() > 1 => merge(rng, &mut sides),
+            5 => {
+                let at = rng.index(sides.len());
+                revert(rng, &mut sides[at]);
+            }
             _ => {
                 let at = rng.index(sides.len());
                 edit(rng, &mut sides[at]);
@@ -61,7 +82,7 @@ fn branch(rng: &mut Rng, sides: &mut Vec<Side>) {
     let handle = parent.branch(name, parent.snapshot().revision()).expect("there is none");
     let origin = Some((from, content.clone()));
     trace(&(name, "left", from));
-    sides.push(Side { handle, content, origin });
+    sides.push(Side::new(handle, content, origin));
 }
 
 /// Some edits in one commit.
@@ -71,6 +92,8 @@ fn edit(rng: &mut Rng, side: &mut Side) {
     let edited = handle.update(|tx| (0..edits).try_for_each(|_| change(rng, tx, content)));
     edited.expect("only what can be done is asked for");
     trace(&(handle.branch_name(), &*content));
+    let content = content.clone();
+    side.went(content);
     side.check();
 }
 
@@ -144,6 +167,60 @@ fn merge(rng: &mut Rng, sides: &mut [Side]) {
     done.expect("nobody came between");
     let newest = content::whole(&theirs.handle.snapshot());
     assert_eq!(newest, expected.content, "{said}");
-    sides[into].content = expected.content;
+    sides[into].went(expected.content);
     sides[child].origin = Some((parent, ours));
+}
+
+/// Takes back what a revision did, and settles some of what contradicts that by hand.
+fn revert(rng: &mut Rng, side: &mut Side) {
+    if side.past.len() < 2 {
+        return;
+    }
+    let at = 1 + rng.index(side.past.len() - 1);
+    let (before, (revision, base)) = (side.past[at - 1].1.clone(), side.past[at].clone());
+    let rules = some_rules(rng);
+    let mut expected = plain::merged(&base, &before, &side.content, &rules);
+    let now = &side.content;
+    let said = format!("{rules:?}\nmade: {base:?}\nfound: {before:?}\nnow: {now:?}");
+    trace(&(revision, &said));
+    let revert = side.handle.prepare_revert(revision, &rules.options()).expect("it is kept");
+    let versions = [revert.base(), revert.ours(), revert.theirs()];
+    assert_eq!(
+        versions.map(|it| content::of(it.root())),
+        [&base, &before, now].map(Content::clone)
+    );
+    assert_eq!(plain::told(revert.conflicts()), expected.conflicts, "{said}");
+    let mut settled = Vec::new();
+    for conflict in revert.conflicts() {
+        let (Change::AttributePut { key, .. } | Change::AttributeRemoved { key, .. }) =
+            &conflict.ours
+        else {
+            continue;
+        };
+        if conflict.kind != ConflictKind::Attribute || rng.chance(1, 2) {
+            continue;
+        }
+        let of = if rng.chance(1, 2) { &before } else { now };
+        let value = of.get(&conflict.path).and_then(|node| node.get(&**key)).cloned();
+        let node = expected.content.entry(conflict.path.clone()).or_default();
+        match &value {
+            Some(value) => node.insert(key.to_string(), value.clone()),
+            None => node.remove(&**key),
+        };
+        settled.push((conflict.path.clone(), key.clone(), value));
+    }
+    let edited = revert.edit(|editor| {
+        settled.iter().try_for_each(|(path, key, value)| match value {
+            Some(value) => editor.put_attribute(path, key, value),
+            None => editor.remove_attribute(path, key).map(drop),
+        })
+    });
+    let (revert, meta) = (edited.expect("there is room"), CommitMeta::new());
+    let done = match rng.chance(1, 4) {
+        true => revert.compare_and_commit(&meta),
+        false => revert.commit(&meta),
+    };
+    done.expect("nobody came between");
+    side.went(expected.content);
+    assert_eq!(content::whole(&side.handle.snapshot()), side.content, "{said}");
 }
