@@ -1,4 +1,4 @@
-//! Conflicts of a merge: their names, and one side of a single one.
+//! Conflicts of a merge or a revert: their names, and one side of a single one.
 
 use jungle_tree::{Change, Conflict, ConflictKind, EditError, Editor, Key, Path, Snapshot};
 
@@ -20,6 +20,37 @@ pub fn name(kind: ConflictKind) -> &'static str {
         ConflictKind::SetOverlap => "set-overlap",
         _ => "other",
     }
+}
+
+/// The same conflict as the other side tells it: with ours for theirs and theirs for ours.
+///
+/// Conflicts of a [revert](jungle_db::TreeHandle::prepare_revert) are told so. Ours is what is
+/// there now, to those who have it; what comes back from before the revision is theirs.
+///
+/// ```
+/// use jungle_db::Jungle;
+/// use jungle_tree::{ConflictKind, MergeOptions};
+/// use jungle_words::conflict::turned;
+/// let tree = Jungle::new()?.create_tree("board")?;
+/// let page = tree.update(|tx| tx.append(&[]))?;
+/// tree.update(|tx| tx.put_attribute(&[page.value.clone()], "title", "kept"))?;
+/// let revert = tree.prepare_revert(page.revision, &MergeOptions::new())?;
+/// let told = turned(&revert.conflicts()[0]);
+/// assert_eq!(told.kind, ConflictKind::RemovedBelow);
+/// assert_eq!(told.ours.to_string(), r#"~ /0 @title = "kept""#);
+/// assert_eq!(told.theirs.to_string(), "- /0");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn turned(conflict: &Conflict) -> Conflict {
+    let mut turned = conflict.clone();
+    std::mem::swap(&mut turned.ours, &mut turned.theirs);
+    turned.kind = match conflict.kind {
+        ConflictKind::RemovedBelow => ConflictKind::ChangedBelow,
+        ConflictKind::ChangedBelow => ConflictKind::RemovedBelow,
+        kind => kind,
+    };
+    turned
 }
 
 /// Why a change cannot be done on top of the others.

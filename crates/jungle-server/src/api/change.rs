@@ -1,5 +1,7 @@
 //! Changes and conflicts as JSON.
 
+use std::borrow::Borrow;
+
 use jungle::{Change, Conflict, Node, Path, Snapshot};
 use jungle_words::conflict;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -101,8 +103,8 @@ impl Serialize for ShownConflict<'_> {
 }
 
 /// The first conflicts, as JSON.
-pub(crate) fn conflicts<'a>(conflicts: impl Iterator<Item = &'a Conflict>) -> Json {
-    let shown = conflicts.take(CHANGES_MAX).map(|conflict| json!(ShownConflict(conflict)));
+pub(crate) fn conflicts(conflicts: impl Iterator<Item: Borrow<Conflict>>) -> Json {
+    let shown = conflicts.take(CHANGES_MAX).map(|one| json!(ShownConflict(one.borrow())));
     Json::Array(shown.collect())
 }
 

@@ -86,7 +86,7 @@ pub(crate) async fn revert(
     let local = outbox(&app)?;
     let wanted: Wanted = body::asked(request, &app.options.limits).await?;
     let (branch, meta) = (wanted.branch(tree)?, wanted.meta(&app)?);
-    let revision = wanted.revision()?;
+    let revision = wanted.revision_alone()?;
     let told = app.in_line(move || {
         // While an entry is settled what is shown may be older than what is there: nothing of a
         // revision that is not in it can be taken back from it.

@@ -25,6 +25,7 @@ mod revert;
 mod revisions;
 mod search;
 pub(crate) mod seen;
+mod settle;
 mod several;
 mod status;
 mod trees;

@@ -4,12 +4,14 @@ use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
 use jungle::{
-    CommitMeta, CommitOptions, Committed, Draft, Path, RevertError, Revision, Snapshot, TreeHandle,
+    CommitMeta, CommitOptions, Committed, Draft, Merge, MergeOptions, Path, RevertError, Revision,
+    Snapshot, TreeHandle,
 };
 use serde::Deserialize;
 
 use super::commit::Done;
 use super::repeat::{Asked, once};
+use super::settle::{Resolve, Said, Side, What, check_values, commit};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
@@ -27,6 +29,9 @@ pub(super) struct Wanted {
     #[serde(default)]
     mode: Mode,
     branch: Option<String>,
+    prevails: Option<Side>,
+    #[serde(default)]
+    resolve: Vec<Resolve>,
     author: Option<String>,
     message: Option<String>,
 }
@@ -40,7 +45,25 @@ enum Mode {
 }
 
 impl Wanted {
-    pub(super) fn revision(&self) -> Result<Revision, Problem> {
+    /// The revision, where nothing can be settled.
+    pub(super) fn revision_alone(&self) -> Result<Revision, Problem> {
+        self.settles_nothing()?;
+        self.revision()
+    }
+
+    fn settles_nothing(&self) -> Result<(), Problem> {
+        if self.prevails.is_none() && self.resolve.is_empty() {
+            return Ok(());
+        }
+        Err(Problem::bad("prevails and resolve have no place here")
+            .hint("they are for the mode undo, and not at level local"))
+    }
+
+    fn said(&self) -> Said<'_> {
+        Said { what: What::Revert, prevails: self.prevails, resolve: &self.resolve }
+    }
+
+    fn revision(&self) -> Result<Revision, Problem> {
         match (self.revision, &self.at) {
             (Some(number), None) => Ok(Revision::new(number)),
             (_, Some(_)) => Err(Problem::bad("at has no place here")
@@ -79,10 +102,11 @@ impl Wanted {
     async fn work(&self, app: &Visitor, branch: &TreeHandle) -> Result<Work, Problem> {
         match (&self.at, self.mode, self.revision) {
             (Some(at), Mode::Restore, None) => {
+                self.settles_nothing()?;
                 query::limit("at", at, AT_BYTES_MAX)?;
-                Ok(Work::Replace(app.find(branch, Some(at)).await?.snapshot))
+                Ok(Work::GoBack(Goal::Any(app.find(branch, Some(at)).await?.snapshot)))
             }
-            (_, Mode::Restore, _) => Ok(Work::Restore(self.revision()?)),
+            (_, Mode::Restore, _) => Ok(Work::GoBack(Goal::Own(self.revision_alone()?))),
             (_, Mode::Undo, _) => Ok(Work::Undo(self.revision()?)),
         }
     }
@@ -94,10 +118,15 @@ const AT_BYTES_MAX: usize = 1024;
 /// What is to be done.
 enum Work {
     Undo(Revision),
-    /// Of this branch.
-    Restore(Revision),
-    /// Of whichever branch.
-    Replace(Snapshot),
+    GoBack(Goal),
+}
+
+/// What is gone back to.
+enum Goal {
+    /// A revision of this branch.
+    Own(Revision),
+    /// A version of whichever branch.
+    Any(Snapshot),
 }
 
 pub(crate) async fn revert(
@@ -111,34 +140,55 @@ pub(crate) async fn revert(
     let wanted: Wanted = body::json(&body)?;
     let tree = wanted.branch(tree)?;
     let meta = wanted.meta(&app)?;
+    check_values(&wanted.resolve, &app.options.limits)?;
     // What was done before needs no version that may be gone by now.
     let work = wanted.work(&app, &tree).await;
     let (visitor, branch) = (app.clone(), tree.branch_id());
     let answer = app.in_line_to_commit(move |turn| {
-        let tree = tree.tell_comparing(turn.clone());
-        once(&visitor, &[&tree], keyed, CommitOptions::from(&meta), |options| {
-            do_it(&tree, &work?, expected, &options.meta)
+        once(&visitor, &[&tree], keyed, CommitOptions::from(&meta), |options| match work? {
+            Work::Undo(revision) => {
+                let prepare = || prepare(&visitor, &tree, revision, &wanted.said(), expected);
+                commit(turn, &tree, expected, &options.meta, prepare)
+            }
+            Work::GoBack(goal) => {
+                let tree = tree.tell_comparing(turn.clone());
+                go_back(&tree, &goal, expected, &options.meta)
+            }
         })
     });
     let answer = answer.await?;
     Ok(app.mark.show(Of(branch, answer.revision), written(answer.body)))
 }
 
-fn do_it(
+/// Works out how a revision is taken back, with all conflicts settled.
+fn prepare(
+    app: &Visitor,
     tree: &TreeHandle,
-    work: &Work,
+    revision: Revision,
+    said: &Said<'_>,
+    expected: Option<Expected>,
+) -> Result<Merge, Problem> {
+    let must_be = |newest| check(expected, Of(tree.branch_id(), newest));
+    must_be(tree.snapshot().revision())?;
+    let options = MergeOptions::new().steps_max(app.steps_max()).resolution(said.resolution());
+    let revert = tree.prepare_revert(revision, &options)?;
+    must_be(revert.theirs().revision())?;
+    said.settle(revert)
+}
+
+fn go_back(
+    tree: &TreeHandle,
+    goal: &Goal,
     expected: Option<Expected>,
     meta: &CommitMeta,
 ) -> Result<Answer, Problem> {
     let before = tree.snapshot();
     check(expected, Of(tree.branch_id(), before.revision()))?;
-    let committed: Committed<()> = match (work, expected) {
-        (Work::Undo(revision), None) => tree.revert(*revision, meta)?,
-        (Work::Undo(revision), Some(_)) => tree.compare_and_revert(&before, *revision, meta)?,
-        (Work::Restore(revision), None) => tree.restore(*revision, meta)?,
-        (Work::Restore(revision), Some(_)) => tree.compare_and_restore(&before, *revision, meta)?,
-        (Work::Replace(old), None) => tree.set_root(old, meta)?,
-        (Work::Replace(old), Some(_)) => tree.compare_and_set_root(&before, old, meta)?,
+    let committed: Committed<()> = match (goal, expected) {
+        (Goal::Own(revision), None) => tree.restore(*revision, meta)?,
+        (Goal::Own(revision), Some(_)) => tree.compare_and_restore(&before, *revision, meta)?,
+        (Goal::Any(old), None) => tree.set_root(old, meta)?,
+        (Goal::Any(old), Some(_)) => tree.compare_and_set_root(&before, old, meta)?,
     };
     let is_changed = committed.revision > before.revision();
     let (revision, renamed) = (committed.revision, committed.renamed);

@@ -10,6 +10,7 @@ use jungle::{
 };
 use jungle_cluster::{LocalError, LocalUpdateError};
 use jungle_formats::WriteError;
+use jungle_words::conflict::turned;
 use jungle_words::{FindError, with_causes};
 
 use super::Problem;
@@ -331,7 +332,7 @@ impl From<RevertError> for Problem {
             RevertError::Conflict(ref why) => {
                 let taken: Vec<String> = why.reads().iter().map(ToString::to_string).collect();
                 Problem::new(Kind::Conflict, &error)
-                    .with("conflicts", conflicts(why.list().into_iter()))
+                    .with("conflicts", conflicts(why.list().into_iter().map(turned)))
                     .with("conflict_count", why.list().len())
                     .with("taken", taken)
             }

@@ -345,9 +345,9 @@ fn revision_is_taken_back_or_gone_back_to() {
     let refused = served.post(reverts, r#"{"revision":3}"#);
     assert_eq!(refused.problem(), "conflict");
     let told = refused.json();
-    let (conflicts, taken) = (&told["conflicts"], &told["taken"]);
+    let conflicts = &told["conflicts"];
     assert_eq!((&conflicts[0]["path"], &conflicts[0]["attribute"]), (&json!("/"), &json!("n")));
-    assert_eq!((conflicts.as_array().unwrap().len(), taken), (1, &json!([])));
+    assert_eq!(conflicts.as_array().unwrap().len(), 1);
     assert_eq!(told["conflict_count"], 1);
     served.post(reverts, r#"{"revision":4,"author":"ana"}"#).expect(200);
     assert_eq!(n(), 1);
@@ -359,6 +359,96 @@ fn revision_is_taken_back_or_gone_back_to() {
         assert_eq!(served.send("POST", reverts, &stale, Some(&body)).problem(), "changed");
     }
     assert_eq!(served.post(reverts, r#"{"revision":99}"#).problem(), "no-such-revision");
+}
+
+#[test]
+fn what_was_changed_since_is_settled_where_a_revision_is_taken_back() {
+    let reverts = "/api/v1/trees/t/reverts";
+    let take = |side: &str| json!([{"path": "/", "attribute": "n", "take": side}]);
+    for (said, n, m) in [
+        (json!({"prevails": "ours"}), 3, 3),
+        (json!({"prevails": "theirs"}), 1, 1),
+        (json!({"prevails": "ours", "resolve": take("theirs")}), 1, 3),
+        (json!({"prevails": "theirs", "resolve": take("ours")}), 3, 1),
+        (
+            json!({"resolve": [
+                {"path": "/", "attribute": "n", "take": "ours"},
+                {"path": "/", "attribute": "m", "value": 9},
+            ]}),
+            3,
+            9,
+        ),
+    ] {
+        let served = Served::memory().tree("t");
+        let mut revision = 0;
+        for value in 1..4 {
+            let put = |key: &str| json!({"op": "put", "attribute": key, "value": value});
+            let mut edits = vec![put("n"), put("m")];
+            if value == 2 {
+                edits.push(json!({"op": "insert", "path": "/new"}));
+            }
+            let edits = json!({"edits": edits}).to_string();
+            let done = served.post("/api/v1/trees/t/commits", &edits).expect(200);
+            if value == 2 {
+                revision = done["revision"].as_u64().unwrap();
+            }
+        }
+        let document = || served.get("/api/v1/trees/t/document").expect(200);
+        let before = document();
+        let one = json!({"revision": revision, "resolve": take("ours")}).to_string();
+        let refused = served.post(reverts, &one);
+        assert_eq!(refused.problem(), "conflict");
+        let told = refused.json();
+        assert_eq!(
+            (&told["conflict_count"], &told["conflicts"][0]["attribute"]),
+            (&json!(1), &json!("m"))
+        );
+        let sides =
+            ["ours", "theirs"].map(|side| told["conflicts"][0][side]["value"]["value"].clone());
+        assert_eq!(sides, [json!(3), json!(1)], "what is there now, and what was before");
+        assert_eq!(document(), before);
+        let mut body = said.clone();
+        body["revision"] = revision.into();
+        served.post(reverts, &body.to_string()).expect(200);
+        assert_eq!(document(), json!({"n": n, "m": m}), "{said}");
+    }
+}
+
+#[test]
+fn what_is_settled_for_nothing_is_refused() {
+    let served = with_revisions(3);
+    for body in [
+        r#"{"revision":3,"resolve":[{"path":"/x","take":"ours"}]}"#,
+        r#"{"revision":3,"resolve":[{"path":"/","attribute":"n"}]}"#,
+        r#"{"revision":3,"mode":"restore","prevails":"ours"}"#,
+        r#"{"at":"3","mode":"restore","resolve":[{"path":"/","take":"ours"}]}"#,
+    ] {
+        let refused = served.post("/api/v1/trees/t/reverts", body);
+        assert_eq!(refused.problem(), "bad-request", "{body}");
+    }
+}
+
+#[test]
+fn what_was_changed_in_a_node_stays_or_goes_with_it() {
+    for (side, is_kept) in [("ours", true), ("theirs", false)] {
+        let served = Served::memory().tree("t");
+        let commit = |edits: Json| {
+            let body = json!({"edits": edits}).to_string();
+            served.post("/api/v1/trees/t/commits", &body).expect(200)
+        };
+        let made = commit(json!([{"op": "insert", "path": "/a"}]));
+        commit(json!([{"op": "put", "path": "/a", "attribute": "n", "value": 1}]));
+        let body = json!({"revision": made["revision"]});
+        let reverts = "/api/v1/trees/t/reverts";
+        let told = served.post(reverts, &body.to_string()).json();
+        // What is there now was changed in what would go.
+        assert_eq!(told["conflicts"][0]["kind"], "removed-below");
+        let mut body = body;
+        body["resolve"] = json!([{"path": "/a", "take": side}]);
+        served.post(reverts, &body.to_string()).expect(200);
+        let document = served.get("/api/v1/trees/t/document").expect(200);
+        assert_eq!(document.get("a").is_some(), is_kept, "{side}");
+    }
 }
 
 #[test]
