@@ -5,11 +5,9 @@ use axum::http::{HeaderMap, Request, Uri};
 use axum::response::Response;
 use jungle::{CommitOptions, Merge, MergeOptions, Revision, Rule, TreeHandle};
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
 
-use super::change::{CHANGES_MAX, Shown, conflicts as told, whole};
 use super::repeat::{Asked, once};
-use super::settle::{Resolve, Said, Side, What, check_values, commit};
+use super::settle::{Resolve, Said, Side, What, check_values, commit, told};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
@@ -56,7 +54,10 @@ pub(crate) async fn preview(
     let (revision, answer) = app
         .in_line(move || {
             let merge = into.merge(&from, &options)?;
-            Ok((merge.theirs().revision(), previewed(&merge, &from, into.branch_name())))
+            let mut told = told(What::Merge, &merge);
+            told["from"] = from.into();
+            told["into"] = into.branch_name().into();
+            Ok((merge.theirs().revision(), told))
         })
         .await?;
     Ok(app.mark.told(&headers, Of(branch, revision), answer.to_string()))
@@ -71,26 +72,6 @@ fn listed(text: &str) -> Result<Vec<String>, Problem> {
 fn counting(counters: &[String], steps_max: u64) -> MergeOptions {
     let options = MergeOptions::new().steps_max(steps_max);
     counters.iter().fold(options, |options, key| options.rule(key, Rule::Counter))
-}
-
-fn previewed(merge: &Merge, from: &str, into: &str) -> Json {
-    let changes = merge.changes().iter().take(CHANGES_MAX);
-    let before = Some(merge.theirs());
-    let renamed = merge.renamed().iter();
-    json!({
-        "from": from,
-        "into": into,
-        "base": merge.base().revision().number(),
-        "ours": merge.ours().revision().number(),
-        "theirs": merge.theirs().revision().number(),
-        "conflicts": told(merge.conflicts().iter()),
-        "conflict_count": merge.conflicts().len(),
-        "total": merge.changes().len(),
-        "changes": changes.map(|change| Shown { before, ..whole(change) }).collect::<Vec<_>>(),
-        "renamed": renamed.map(|(from, to)| {
-            json!({"from": from.to_string(), "to": to.to_string()})
-        }).collect::<Vec<_>>(),
-    })
 }
 
 pub(crate) async fn merge(

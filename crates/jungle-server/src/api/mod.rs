@@ -90,7 +90,7 @@ fn of_a_tree() -> Router<Arc<App>> {
         .route("/revisions", get(revisions::list))
         .route("/revisions/{revision}", get(revisions::show))
         .route("/diff", get(diff::diff))
-        .route("/reverts", post(revert::revert))
+        .route("/reverts", get(revert::preview).post(revert::revert))
         .route("/branches", get(branches::list).post(branches::create))
         .route("/branches/{name}", delete(branches::delete))
         .route("/tags", get(branches::list_tags).post(branches::create_tag))

@@ -1,7 +1,7 @@
-//! Taking back a revision, or going back to one.
+//! Taking back a revision, what that would do, or going back to one.
 
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::{HeaderMap, Request, Uri};
 use axum::response::Response;
 use jungle::{
     CommitMeta, CommitOptions, Committed, Draft, Merge, MergeOptions, Path, RevertError, Revision,
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::commit::Done;
 use super::repeat::{Asked, once};
-use super::settle::{Resolve, Said, Side, What, check_values, commit};
+use super::settle::{Resolve, Said, Side, What, check_values, commit, told};
 use super::{Named, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
@@ -127,6 +127,27 @@ enum Goal {
     Own(Revision),
     /// A version of whichever branch.
     Any(Snapshot),
+}
+
+pub(crate) async fn preview(
+    app: Visitor,
+    Named(name): Named<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let query = Query::of(&uri, &["revision", "branch"])?;
+    let number: Option<u64> = query.parsed("revision")?;
+    let number = number.ok_or_else(|| Problem::bad("the parameter revision is missing"))?;
+    let tree = app.branch(&name, &query, Need::whole(Role::Read))?;
+    let options = MergeOptions::new().steps_max(app.steps_max());
+    let branch = tree.branch_id();
+    let (newest, answer) = app
+        .in_line(move || {
+            let revert = tree.prepare_revert(Revision::new(number), &options)?;
+            Ok((revert.theirs().revision(), told(What::Revert, &revert)))
+        })
+        .await?;
+    Ok(app.mark.told(&headers, Of(branch, newest), answer.to_string()))
 }
 
 pub(crate) async fn revert(

@@ -7,10 +7,10 @@ use jungle::{
 };
 use jungle_words::conflict;
 use serde::Deserialize;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use super::change::{attribute, conflicts as told};
-use super::commit::Done;
+use super::change::{CHANGES_MAX, Shown, attribute, conflicts as shown, whole};
+use super::commit::{Done, renamed};
 use super::edit::PathText;
 use super::value::New;
 use crate::etag::{Expected, changed};
@@ -67,12 +67,32 @@ impl What {
     }
 
     /// The first conflicts of the merge, as the client calls its sides.
-    fn told<'a>(self, conflicts: impl Iterator<Item = &'a Conflict>) -> Json {
+    fn conflicts<'a>(self, conflicts: impl Iterator<Item = &'a Conflict>) -> Json {
         match self {
-            What::Merge => told(conflicts),
-            What::Revert => told(conflicts.map(conflict::turned)),
+            What::Merge => shown(conflicts),
+            What::Revert => shown(conflicts.map(conflict::turned)),
         }
     }
+}
+
+/// What a merge would do.
+pub(super) fn told(what: What, merge: &Merge) -> Json {
+    let (mut ours, mut theirs) = (merge.ours(), merge.theirs());
+    if what == What::Revert {
+        (ours, theirs) = (theirs, ours);
+    }
+    let changes = merge.changes().iter().take(CHANGES_MAX);
+    let before = Some(merge.theirs());
+    json!({
+        "base": merge.base().revision().number(),
+        "ours": ours.revision().number(),
+        "theirs": theirs.revision().number(),
+        "conflicts": what.conflicts(merge.conflicts().iter()),
+        "conflict_count": merge.conflicts().len(),
+        "total": merge.changes().len(),
+        "changes": changes.map(|change| Shown { before, ..whole(change) }).collect::<Vec<_>>(),
+        "renamed": renamed(merge.renamed()),
+    })
 }
 
 /// What a client has said of the conflicts.
@@ -135,7 +155,7 @@ impl<'w> Said<'w> {
     fn no_conflict(&self, path: &Path) -> Problem {
         let hint = match self.what {
             What::Merge => "GET merges tells the conflicts",
-            What::Revert => "without resolve and prevails the conflicts are told",
+            What::Revert => "GET reverts tells the conflicts",
         };
         Problem::bad(format_args!("resolve: no conflict is at {path}")).hint(hint)
     }
@@ -149,7 +169,7 @@ impl<'w> Said<'w> {
         let detail = format!("{why}{count} conflict{plural} to be settled; nothing was {done}");
         Problem::new(Kind::Conflict, detail)
             .with("conflict_count", count)
-            .with("conflicts", self.what.told(open.iter().copied()))
+            .with("conflicts", self.what.conflicts(open.iter().copied()))
             .hint("say who prevails, or resolve each")
     }
 

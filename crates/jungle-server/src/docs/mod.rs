@@ -219,8 +219,9 @@ fn example(path: &str, method: &str, parameters: &[&Json], operation: &Json) -> 
     let path = NAMES.iter().fold(path.to_owned(), fill);
     let query = parameters.iter().filter(|parameter| parameter["in"] == "query");
     let query = query.filter_map(|parameter| {
-        let value = parameter.get("example")?.as_str()?;
-        let value = utf8_percent_encode(value, NON_ALPHANUMERIC);
+        let value = parameter.get("example")?;
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let value = utf8_percent_encode(&value, NON_ALPHANUMERIC);
         Some(format!("{}={value}", string(&parameter["name"])))
     });
     let query = query.collect::<Vec<_>>().join("&");

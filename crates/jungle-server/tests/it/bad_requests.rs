@@ -84,6 +84,8 @@ fn odd_addresses_are_refused() {
         ("/api/v1/trees/t/diff?after=x", 400),
         ("/api/v1/trees/t/revisions?after=x", 400),
         ("/api/v1/trees/t/revisions/x", 404),
+        ("/api/v1/trees/t/reverts", 400),
+        ("/api/v1/trees/t/reverts?revision=99", 404),
         ("/api/v1/trees/t/merges", 400),
         ("/api/v1/trees/t/merges?from=main", 400),
         ("/api/v1/trees/t/watch?after=x", 400),
@@ -93,6 +95,11 @@ fn odd_addresses_are_refused() {
     ] {
         assert_eq!(status(&served, &get(path)), Some(expected), "{path}");
     }
+}
+
+#[test]
+fn addresses_that_are_too_long_or_too_deep_are_refused() {
+    let served = Served::memory().tree("t");
     let long = format!("/api/v1/trees/t/node?path=/{}", "a".repeat(8192));
     assert_eq!(status(&served, &get(&long)), Some(400));
     let deep = format!("/api/v1/trees/t/node?path={}", "/a".repeat(513));
@@ -375,6 +382,7 @@ fn what_looks_at_much_is_refused_where_there_are_too_many_and_the_rest_goes_on()
         "search?where=a%3D1",
         "diff?from=1&to=2",
         "merges?from=b",
+        "reverts?revision=2",
         "children?offset=50000000",
         "document",
         "watch",

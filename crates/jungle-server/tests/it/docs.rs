@@ -32,7 +32,9 @@ fn page_has_every_operation_with_an_example() {
     }
     assert_eq!(articles.len(), count);
     assert!(page.text.contains("curl &#39;http://127.0.0.1:7070/api/v1/trees&#39; --json"));
-    assert!(page.text.contains("/merges?from=draft"), "a parameter that must be there");
+    for must_be_there in ["/merges?from=draft", "/reverts?revision=3"] {
+        assert!(page.text.contains(must_be_there), "{must_be_there}");
+    }
 }
 
 #[test]

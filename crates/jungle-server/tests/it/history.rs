@@ -415,6 +415,34 @@ fn what_was_changed_since_is_settled_where_a_revision_is_taken_back() {
 }
 
 #[test]
+fn preview_of_a_revert_tells_changes_and_conflicts_and_does_nothing() {
+    let served = with_revisions(3);
+    let put = r#"{"edits":[{"op":"put","path":"/","attribute":"m","value":7}]}"#;
+    served.post("/api/v1/trees/t/commits", put).expect(200);
+    let preview = |revision: u64| {
+        served.get(&format!("/api/v1/trees/t/reverts?revision={revision}")).expect(200)
+    };
+    let told = preview(3);
+    let sides = ["theirs", "base", "ours"].map(|side| told[side].clone());
+    assert_eq!(sides, [json!(2), json!(3), json!(5)]);
+    let conflict = &told["conflicts"][0];
+    let sides = ["theirs", "ours"].map(|side| conflict[side]["value"]["value"].clone());
+    assert_eq!((sides, &told["conflict_count"]), ([json!(0), json!(2)], &json!(1)));
+    assert_eq!(told["changes"], json!([]));
+    let unset = json!([{"op": "unset", "path": "/", "attribute": "m",
+        "old": {"type": "int", "value": 7}}]);
+    let told = preview(5);
+    assert_eq!((&told["changes"], &told["conflicts"]), (&unset, &json!([])));
+    assert_eq!(served.server.jungle().revision().number(), 5);
+    // Just that is done which was told.
+    let seen = served.get("/api/v1/trees/t/reverts?revision=5");
+    let (tag, body) = ([("if-match", seen.header("etag"))], Some(r#"{"revision":5}"#));
+    let revert = || served.send("POST", "/api/v1/trees/t/reverts", &tag, body);
+    revert().expect(200);
+    assert_eq!(revert().problem(), "changed");
+}
+
+#[test]
 fn what_is_settled_for_nothing_is_refused() {
     let served = with_revisions(3);
     for body in [

@@ -135,6 +135,7 @@ const MATRIX: &[Row] = &[
     ("GET", "/api/v1/trees/{tree}/diff", "?path=/a&from=main~1", "", "? ? - + + + + + x + +"),
     ("GET", "/api/v1/trees/{tree}/diff", "?form=document", "", "? ? - + + + x x x + +"),
     ("GET", "/api/v1/trees/{tree}/diff", "?path=/a&form=document", "", "? ? - + + + + + x + +"),
+    ("GET", "/api/v1/trees/{tree}/reverts", "?revision=NEWEST", "", "? ? - + + + x x x + +"),
     ("POST", "/api/v1/trees/{tree}/reverts", "", "REVERT", "? ? - x + + x x x x +"),
     ("GET", "/api/v1/trees/{tree}/branches", "", "", "? ? - + + + + + + + +"),
     ("POST", "/api/v1/trees/{tree}/branches", "", r#"{"name":"new"}"#, "? ? - x + + x x x x +"),
@@ -249,7 +250,7 @@ fn ask(guarded: &Guarded, says: Option<(&str, &str)>, row: &Row) -> char {
         .iter()
         .chain(&[("{revision}", &*newest), ("{entry}", "1-1")])
         .fold(route.to_owned(), |path, (name, value)| path.replace(name, value));
-    let path = path + query;
+    let path = path + &query.replace("NEWEST", &newest);
     if route.ends_with("/watch") {
         return watch(guarded, &path, says);
     }
