@@ -25,6 +25,7 @@ mod replacing;
 mod revision;
 mod rows;
 mod search;
+mod settle;
 mod source;
 mod tryout;
 

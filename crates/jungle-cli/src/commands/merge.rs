@@ -2,26 +2,26 @@
 
 use std::io::{self, Write};
 
-use jungle::{
-    Change, Conflict, Editor, Merge, MergeBranchError, MergeOptions, Path, Resolution, Rule,
-    TreeHandle, UpdateError, apply,
-};
+use jungle::{Merge, MergeBranchError, MergeOptions, Path, Rule, TreeHandle, apply};
 use jungle_json::value_at;
 use jungle_tree::Tree;
 use jungle_words::conflict;
 use serde::Serialize;
 
 use crate::args;
-use crate::conflict::{member_of, print_json};
+use crate::conflict::print_json;
 use crate::context::Context;
 use crate::differences::{Detail, print};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{Written, not_committed, on_branch, tree};
-use crate::member::{self, New, Parents};
 use crate::output::{Format, count, json_line, notice, short, stdout};
+use crate::settle::{Disputed, Side, disputed, edits, settled};
 
 /// Longer values are cut on a line.
 const VALUE_CHARS_MAX: usize = 100;
+
+/// Where a path for `--resolve` is found.
+const LISTED: &str = "--dry-run lists the conflicts with their paths";
 
 const HELP: &str = "\
 Ours is the branch that is merged, theirs the one it is merged into. Edits in different places \
@@ -76,28 +76,14 @@ struct Renamed {
     to: String,
 }
 
-/// How a single conflict is settled.
-enum How {
-    Take(Side),
-    Put(New),
-}
-
-/// A conflict, and how it is settled if that was said for it alone.
-struct Place<'m> {
-    conflict: &'m Conflict,
-    /// The member of the document that it is about.
-    path: Path,
-    how: Option<How>,
-}
-
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = if args.dry_run { context.read(&args.dir)? } else { context.write(&args.dir)? };
     let into = tree(&folder, &args.tree, Some(&args.into))?;
     let merge = prepare(&into, args)?;
-    let places = places(&merge, &args.resolve)?;
-    let settled = args.ours || args.theirs;
-    let open: Vec<&Place<'_>> =
-        places.iter().filter(|place| !settled && place.how.is_none()).collect();
+    let places = disputed(&merge, &args.resolve, LISTED)?;
+    let is_settled = args.ours || args.theirs;
+    let open: Vec<&Disputed<'_>> =
+        places.iter().filter(|place| !is_settled && place.how.is_none()).collect();
     let mut out = stdout();
     let all = args.dry_run.then_some(&places);
     if !open.is_empty() {
@@ -117,9 +103,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     for place in all.into_iter().flatten() {
         tell(&mut out, place, &merge, context.format)?;
     }
-    let prevails = if args.ours { Side::Ours } else { Side::Theirs };
-    let edits = edits(&places, prevails);
-    let merge = if edits.is_empty() { merge } else { settle(&into, args, &edits)? };
+    let edits = edits(&places, prevails(args));
+    let merge = if edits.is_empty() { merge } else { settled(prepare(&into, args)?, &edits)? };
     if args.dry_run {
         preview(&mut out, &merge, context.format)?;
         return Ok(out.flush()?);
@@ -155,13 +140,16 @@ fn commit(merge: Merge, args: &Args, context: &Context<'_>) -> Result<(), Failur
     Ok(out.flush()?)
 }
 
+fn prevails(args: &Args) -> Side {
+    Side::said(args.ours, args.theirs).unwrap_or(Side::Theirs)
+}
+
 fn prepare(into: &TreeHandle, args: &Args) -> Result<Merge, Failure> {
-    let prevails = if args.ours { Resolution::Ours } else { Resolution::Theirs };
     let options = args
         .counter
         .iter()
         .fold(MergeOptions::new(), |options, key| options.rule(key, Rule::Counter));
-    let options = options.resolution(prevails);
+    let options = options.resolution(prevails(args).resolution());
     into.merge(&args.from, &options).map_err(|error| match error {
         MergeBranchError::NoSuchBranch(error) => {
             on_branch(into, &args.from).err().unwrap_or_else(|| failed(error))
@@ -173,33 +161,6 @@ fn prepare(into: &TreeHandle, args: &Args) -> Result<Merge, Failure> {
     })
 }
 
-/// The conflicts, each with what `--resolve` says about it.
-fn places<'m>(merge: &'m Merge, resolve: &[String]) -> Result<Vec<Place<'m>>, Failure> {
-    let conflicts = merge.conflicts().iter();
-    let mut places: Vec<Place<'m>> = conflicts
-        .map(|conflict| Place { conflict, path: member_of(conflict), how: None })
-        .collect();
-    for text in resolve {
-        let mut known = false;
-        for place in &mut places {
-            let how =
-                text.strip_prefix(&place.path.to_string()).and_then(|how| how.strip_prefix('='));
-            let Some(how) = how else { continue };
-            known = true;
-            place.how = Some(match how {
-                "ours" => How::Take(Side::Ours),
-                "theirs" => How::Take(Side::Theirs),
-                value => How::Put(New::from_json(value)?),
-            });
-        }
-        if !known {
-            let failure = Failure::usage(format_args!("--resolve {text}: no conflict is there"));
-            return Err(failure.with_hint("--dry-run lists the conflicts with their paths"));
-        }
-    }
-    Ok(places)
-}
-
 /// What the merge would do.
 fn preview(out: &mut impl Write, merge: &Merge, format: Format) -> Result<(), Failure> {
     let theirs = merge.theirs();
@@ -209,8 +170,13 @@ fn preview(out: &mut impl Write, merge: &Merge, format: Format) -> Result<(), Fa
     Ok(())
 }
 
-fn tell(out: &mut impl Write, place: &Place<'_>, merge: &Merge, format: Format) -> io::Result<()> {
-    let Place { conflict, path, .. } = place;
+fn tell(
+    out: &mut impl Write,
+    place: &Disputed<'_>,
+    merge: &Merge,
+    format: Format,
+) -> io::Result<()> {
+    let Disputed { conflict, path, .. } = place;
     let sides = [("base", merge.base()), ("ours", merge.ours()), ("theirs", merge.theirs())];
     match format {
         Format::Text => {
@@ -227,60 +193,4 @@ fn tell(out: &mut impl Write, place: &Place<'_>, merge: &Merge, format: Format) 
         }
     }
     Ok(())
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Ours,
-    Theirs,
-}
-
-/// What must be done beyond who prevails.
-enum Edit<'p> {
-    Do(&'p Conflict, &'p Change),
-    Put(&'p Conflict, &'p New),
-}
-
-fn edits<'p>(places: &'p [Place<'_>], prevails: Side) -> Vec<(&'p Path, Edit<'p>)> {
-    let edit = |place: &'p Place<'_>| {
-        let conflict = place.conflict;
-        let side = match &place.how {
-            Some(How::Put(new)) => return Some((&place.path, Edit::Put(conflict, new))),
-            Some(How::Take(side)) => *side,
-            None => prevails,
-        };
-        let is_done = side == prevails && !conflict::is_left_out(conflict);
-        let change = if side == Side::Ours { &conflict.ours } else { &conflict.theirs };
-        (!is_done).then_some((&place.path, Edit::Do(conflict, change)))
-    };
-    places.iter().filter_map(edit).collect()
-}
-
-/// The merge with single conflicts settled otherwise than the rest. It is prepared anew, since the
-/// conflicts are a part of the first.
-fn settle(into: &TreeHandle, args: &Args, edits: &[(&Path, Edit<'_>)]) -> Result<Merge, Failure> {
-    let merge = prepare(into, args)?;
-    let ours = merge.ours().clone();
-    let redo = |editor: &mut Editor, conflict: &Conflict, change: &Change, path: &Path| {
-        conflict::redo(editor, conflict, change, &ours).map_err(|error| {
-            Failure::new(Exit::Conflict, format_args!("--resolve {path}: {error}"))
-                .with_hint("give a value, or use --ours or --theirs for all")
-        })
-    };
-    let edit = |editor: &mut Editor| {
-        edits.iter().try_for_each(|(path, edit)| match edit {
-            Edit::Put(conflict, new) => {
-                if conflict::is_left_out(conflict) {
-                    redo(editor, conflict, &conflict.ours, path)?;
-                }
-                member::put(editor, path, new, Parents::MustBeThere)
-            }
-            Edit::Do(conflict, change) => redo(editor, conflict, change, path),
-        })
-    };
-    merge.edit(edit).map_err(|error| match error {
-        UpdateError::Closure(failure) => failure,
-        UpdateError::NotWritten(error) => failed(error),
-        error => Failure::new(Exit::Error, format_args!("{error:?}")),
-    })
 }

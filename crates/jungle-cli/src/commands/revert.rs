@@ -9,6 +9,15 @@ use crate::failure::{Exit, Failure};
 use crate::output::{Format, notice, stdout};
 use crate::place::{Back, Clash, On, Part, Place, Purpose, Reverted};
 use crate::revision::HELP;
+use crate::settle::{Settle, Side};
+
+const UNSETTLED: &str = "\
+--ours leaves what is there now, --theirs brings back what was there before; \
+--resolve PATH=ours, =theirs or =JSON settles one";
+
+const BACK_ALREADY: &str = "\
+nothing settles what is back already; \
+--to makes the tree what it was at a revision, whatever came after";
 
 /// Take back what one revision did, or go back to what the tree was; both as a new revision
 #[derive(clap::Args)]
@@ -23,6 +32,16 @@ pub(crate) struct Args {
     /// Make the tree what it was at the revision, instead of taking back what that did
     #[arg(long)]
     to: bool,
+    /// Where it has been changed since, what is there now stays
+    #[arg(long, conflicts_with_all = ["theirs", "to"])]
+    ours: bool,
+    /// Where it has been changed since, what was there before the revision comes back
+    #[arg(long, conflicts_with = "to")]
+    theirs: bool,
+    /// Settle what has been changed since at a path: `PATH=ours`, `PATH=theirs`, or `PATH=` and a
+    /// value as JSON
+    #[arg(long, value_name = "PATH=HOW", conflicts_with = "to")]
+    resolve: Vec<String>,
     #[command(flatten)]
     branch: args::Branch,
     #[command(flatten)]
@@ -32,9 +51,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let place = context.place(&args.dir, Purpose::Write)?;
     let on = On { tree: &args.tree, branch: args.branch.branch.as_deref() };
+    let prevails = Side::said(args.ours, args.theirs);
     let (back, what) = match args.to {
         true => (Back::To, "back to"),
-        false => (Back::Over, "revert"),
+        false => (Back::Over(Settle { prevails, resolve: &args.resolve }), "revert"),
     };
     let message = args.meta.message.clone();
     let message = message.unwrap_or_else(|| format!("{what} {}", args.rev));
@@ -49,7 +69,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             if context.format == Format::Json {
                 print(&*place, on, revision, &clashes)?;
             }
-            Err(changed_since(revision, &clashes, left_out))
+            let failure = changed_since(revision, &clashes, left_out);
+            Err(failure.with_hint(if prevails.is_none() { UNSETTLED } else { BACK_ALREADY }))
         }
     }
 }
@@ -63,16 +84,15 @@ fn changed_since(revision: u64, clashes: &[Clash], left_out: usize) -> Failure {
     }
     let message = format!("what revision {revision} did has been changed since, at {paths}");
     Failure::new(Exit::Conflict, message)
-        .with_hint("--to makes the tree what it was at a revision, whatever came after")
 }
 
-/// Ours is what the revision found, from what it made of that; theirs is what came after it.
+/// Ours is what is there now, from what the revision made; theirs is what it found.
 fn print(place: &dyn Place, on: On<'_>, revision: u64, clashes: &[Clash]) -> Result<(), Failure> {
     let (made, found) = (revision.to_string(), format!("{revision}~1"));
     let mut out = stdout();
     for Clash { path, kind } in clashes {
         let look = |at| place.look_on(on, at, Part::Whole(path));
-        let (base, ours, theirs) = (look(Some(&*made))?, look(Some(&*found))?, look(None)?);
+        let (base, ours, theirs) = (look(Some(&*made))?, look(None)?, look(Some(&*found))?);
         let sides = [("base", base.root()), ("ours", ours.root()), ("theirs", theirs.root())];
         print_json(&mut out, (path, &**kind), sides)?;
     }

@@ -1,22 +1,24 @@
 //! A folder as a place.
 
 use jungle::{
-    BranchError, ConflictKind, Conflicts, DeleteTreeError, Jungle, NoSuchRevision, NoSuchTree,
-    RenameTreeError, RevertError, Revision, TreeHandle,
+    BranchError, CommitMeta, Committed, Conflict, ConflictKind, Conflicts, DeleteTreeError, Jungle,
+    MergeOptions, NoSuchRevision, NoSuchTree, RenameTreeError, RevertError, Revision, TreeHandle,
 };
 use jungle_json::value_at;
 use jungle_tree::{Path, Snapshot};
 use jungle_words::{Doing, Info, Line, Tags, check_name, conflict};
 
+use super::history::TOLD;
 use super::{Back, Clash, Compared, Edit, Mark, On, Order, Part, Place, Reverted, TreeTold, Which};
 use crate::args;
 use crate::conflict::member_of;
 use crate::context::Folder;
 use crate::failure::{Exit, Failure, failed};
-use crate::folder::{Written, edit, on_branch, tree};
+use crate::folder::{Written, edit, not_committed, on_branch, tree};
 use crate::near;
 use crate::revision::{find, find_or_newest};
 use crate::search::{parse, search};
+use crate::settle::{Disputed, How, Settle, Side, disputed, edits, settled};
 
 impl Place for Folder<'_> {
     fn trees(&self) -> Result<Vec<TreeTold>, Failure> {
@@ -183,7 +185,7 @@ impl Place for Folder<'_> {
         &self,
         on: On<'_>,
         rev: &str,
-        back: Back,
+        back: Back<'_>,
         meta: &args::Meta,
     ) -> Result<Reverted, Failure> {
         let tree = tree(self, on.tree, on.branch)?;
@@ -194,13 +196,12 @@ impl Place for Folder<'_> {
         let (before, meta) = (tree.snapshot().revision(), meta.commit());
         let committed = match back {
             Back::To => tree.set_root(&found.snapshot, &meta).map_err(failed)?,
-            Back::Over => match tree.revert(number, &meta) {
+            Back::Over(settle) => match taken_back(&tree, number, settle, &meta)? {
                 Ok(committed) => committed,
-                Err(RevertError::Conflict(why)) => {
-                    let (revision, clashes) = (number.number(), clashes(&why));
+                Err(clashes) => {
+                    let revision = number.number();
                     return Ok(Reverted::Contradicted { revision, clashes, left_out: 0 });
                 }
-                Err(error) => return Err(not_reverted(error)),
             },
         };
         let changed = committed.revision != before;
@@ -218,13 +219,55 @@ fn not_reverted(error: RevertError) -> Failure {
     }
 }
 
+/// Takes back what a revision did, or tells where that has been changed since and nobody has said
+/// what is to come of it.
+fn taken_back(
+    tree: &TreeHandle,
+    revision: Revision,
+    settle: Settle<'_>,
+    meta: &CommitMeta,
+) -> Result<Result<Committed<()>, Vec<Clash>>, Failure> {
+    // In the merge that it is, what comes back is ours.
+    let prevails = settle.prevails.map_or(Side::Theirs, Side::other);
+    let options = MergeOptions::new().resolution(prevails.resolution());
+    let prepare = || tree.prepare_revert(revision, &options);
+    let revert = match prepare() {
+        Ok(revert) => revert,
+        Err(RevertError::Conflict(why)) => return Ok(Err(clashes(&why))),
+        Err(error) => return Err(not_reverted(error)),
+    };
+    let mut disputed = disputed(&revert, settle.resolve, TOLD)?;
+    let is_open = |one: &&Disputed<'_>| settle.prevails.is_none() && one.how.is_none();
+    let open: Vec<Clash> = disputed.iter().filter(is_open).map(|one| clash(one.conflict)).collect();
+    if !open.is_empty() {
+        return Ok(Err(open));
+    }
+    for one in &mut disputed {
+        if let Some(How::Take(side)) = &mut one.how {
+            *side = side.other();
+        }
+    }
+    let edits = edits(&disputed, prevails);
+    let revert = match edits.is_empty() {
+        true => revert,
+        false => settled(prepare().map_err(not_reverted)?, &edits)?,
+    };
+    Ok(Ok(revert.commit(meta).map_err(not_committed)?))
+}
+
 /// Where what a revision did has been changed since.
 fn clashes(why: &Conflicts) -> Vec<Clash> {
-    let listed = why.list().into_iter().map(|it| (member_of(it), it.kind));
+    let listed = why.list().into_iter().map(clash);
     // Where something was to come back, and is back already.
-    let taken = why.reads().into_iter().map(|path| (path.clone(), ConflictKind::KeyTaken));
-    let clash = |(path, kind)| Clash { path, kind: conflict::name(kind).to_owned() };
-    listed.chain(taken).map(clash).collect()
+    let kind = || conflict::name(ConflictKind::KeyTaken).to_owned();
+    let taken = why.reads().into_iter().map(|path| Clash { path: path.clone(), kind: kind() });
+    listed.chain(taken).collect()
+}
+
+/// One such place, to those who have what is there now.
+fn clash(found: &Conflict) -> Clash {
+    let kind = conflict::name(conflict::turned(found).kind).to_owned();
+    Clash { path: member_of(found), kind }
 }
 
 fn told(tree: &TreeHandle) -> TreeTold {

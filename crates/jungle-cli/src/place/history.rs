@@ -1,19 +1,24 @@
 //! What a server tells of its history: what differs, and where it is gone back.
 
 use jungle_json::value_at;
-use jungle_server::{Remote, RemoteConflict, RemoteError};
+use jungle_server::{Remote, RemoteConflict, RemoteError, typed};
 use jungle_tree::Path;
 use jungle_words::Info;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::server::{Asked, Server, failure};
 use super::{Back, Clash, Compared, On, Part, Place, Reverted};
 use crate::args;
 use crate::failure::Failure;
 use crate::folder::Written;
+use crate::member::New;
 use crate::near;
 use crate::patch::Differences;
+use crate::settle::{How, hows};
+
+/// Where a path for `--resolve` is found.
+pub(super) const TOLD: &str = "without --resolve the conflicts are told";
 
 /// The first line of what differs.
 #[derive(Deserialize)]
@@ -22,6 +27,12 @@ struct Head {
     info: Info,
     /// Has either version something there?
     exists: bool,
+}
+
+/// What a revert would do, as far as it is looked at.
+#[derive(Deserialize)]
+struct Preview {
+    conflicts: Vec<RemoteConflict>,
 }
 
 impl Server {
@@ -89,9 +100,10 @@ impl Server {
         &self,
         on: On<'_>,
         rev: &str,
-        back: Back,
+        back: Back<'_>,
         meta: &args::Meta,
     ) -> Result<Reverted, Failure> {
+        let asked = Asked { on, rev: Some(rev) };
         let mut body = json!({"author": meta.author, "message": meta.message, "branch": on.branch});
         let mut revision = 0;
         match back {
@@ -99,28 +111,85 @@ impl Server {
                 body["mode"] = "restore".into();
                 body["at"] = rev.into();
             }
-            Back::Over => {
+            Back::Over(settle) => {
                 let found = self.info(on, rev)?.revision;
                 // A number is taken as it is: at one of another tree, what this one did before is
                 // not meant.
                 revision = rev.parse().unwrap_or(found);
                 body["revision"] = revision.into();
+                if let Some(side) = settle.prevails {
+                    body["prevails"] = side.name().into();
+                }
+                if !settle.resolve.is_empty() {
+                    match self.conflicts_with(on, revision) {
+                        Ok(conflicts) => body["resolve"] = resolve(&conflicts, settle.resolve)?,
+                        Err(error) => return self.not_gone_back(&error, revision, asked),
+                    }
+                }
             }
         }
         let address = Remote::address(&["trees", on.tree, "reverts"], &[]);
         let answer = self.surely(|key| self.remote.once(&address, &body, key));
         match answer.and_then(|answer| self.read::<Written>(&answer)) {
             Ok(written) => Ok(Reverted::Written(written)),
-            Err(RemoteError::Refused { conflicts, conflicts_left_out, .. })
-                if !conflicts.is_empty() =>
-            {
-                let clashes = conflicts.iter().map(clash).collect::<Option<Vec<Clash>>>();
-                let clashes = clashes.ok_or_else(|| failure(&self.unexpected()))?;
-                Ok(Reverted::Contradicted { revision, clashes, left_out: conflicts_left_out })
-            }
-            Err(error) => Err(self.not_done(&error, Asked { on, rev: Some(rev) })),
+            Err(error) => self.not_gone_back(&error, revision, asked),
         }
     }
+
+    /// Where what a revision did has been changed since.
+    fn conflicts_with(
+        &self,
+        on: On<'_>,
+        revision: u64,
+    ) -> Result<Vec<RemoteConflict>, RemoteError> {
+        let revision = revision.to_string();
+        let mut parameters = vec![("revision", &*revision)];
+        parameters.extend(on.branch.map(|branch| ("branch", branch)));
+        let preview = self.ask::<Preview>(&["trees", on.tree, "reverts"], &parameters)?;
+        Ok(preview.conflicts)
+    }
+
+    fn not_gone_back(
+        &self,
+        error: &RemoteError,
+        revision: u64,
+        asked: Asked<'_>,
+    ) -> Result<Reverted, Failure> {
+        match error {
+            RemoteError::Refused { conflicts, conflicts_left_out, .. } if !conflicts.is_empty() => {
+                let clashes = conflicts.iter().map(clash).collect::<Option<Vec<Clash>>>();
+                let clashes = clashes.ok_or_else(|| failure(&self.unexpected()))?;
+                let left_out = *conflicts_left_out;
+                Ok(Reverted::Contradicted { revision, clashes, left_out })
+            }
+            error => Err(self.not_done(error, asked)),
+        }
+    }
+}
+
+/// How single conflicts are settled, as a server is told.
+fn resolve(conflicts: &[RemoteConflict], said: &[String]) -> Result<Json, Failure> {
+    let member = |told: &RemoteConflict| clash(told).map(|clash| clash.path).unwrap_or_default();
+    let members: Vec<Path> = conflicts.iter().map(member).collect();
+    let hows = hows(&members, said, TOLD)?;
+    let mut resolve = Vec::new();
+    for ((told, member), how) in conflicts.iter().zip(&members).zip(hows) {
+        let mut one = json!({"path": told.path, "attribute": told.attribute});
+        match how {
+            None => continue,
+            Some(How::Take(side)) => one["take"] = side.name().into(),
+            Some(How::Put(New::Scalar(value))) if told.attribute.is_some() => {
+                one["value"] = typed(value.as_ref());
+            }
+            Some(How::Put(_)) => {
+                let message = "on a server a value settles an attribute, and has to be a scalar";
+                return Err(Failure::usage(format_args!("--resolve {member}: {message}"))
+                    .with_hint("=ours or =theirs settles it"));
+            }
+        }
+        resolve.push(one);
+    }
+    Ok(resolve.into())
 }
 
 /// What is told where nothing has this name.

@@ -18,6 +18,7 @@ use crate::args;
 use crate::failure::Failure;
 use crate::folder::Written;
 use crate::patch::Differences;
+use crate::settle::Settle;
 
 pub(crate) use server::Server;
 pub(crate) use watching::{After, Watched};
@@ -99,7 +100,7 @@ pub(crate) trait Place {
         &self,
         on: On<'_>,
         rev: &str,
-        back: Back,
+        back: Back<'_>,
         meta: &args::Meta,
     ) -> Result<Reverted, Failure>;
 }
@@ -137,10 +138,10 @@ impl Compared {
 }
 
 /// How it is gone back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Back {
-    /// What the revision did is taken back.
-    Over,
+#[derive(Clone, Copy)]
+pub(crate) enum Back<'s> {
+    /// What the revision did is taken back, and what has been changed since is settled so.
+    Over(Settle<'s>),
     /// The tree becomes what it was at the revision.
     To,
 }
@@ -148,7 +149,7 @@ pub(crate) enum Back {
 /// What came of it.
 pub(crate) enum Reverted {
     Written(Written),
-    /// What the revision did has been changed since, at these places.
+    /// What the revision did has been changed since, at these places, and it is not settled.
     Contradicted {
         revision: u64,
         clashes: Vec<Clash>,

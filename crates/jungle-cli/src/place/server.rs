@@ -464,7 +464,7 @@ impl Place for Server {
         &self,
         on: On<'_>,
         rev: &str,
-        back: Back,
+        back: Back<'_>,
         meta: &args::Meta,
     ) -> Result<Reverted, Failure> {
         self.gone_back(on, rev, back, meta)

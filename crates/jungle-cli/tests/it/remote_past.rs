@@ -260,6 +260,64 @@ fn revisions_are_taken_back_and_gone_back_to_as_in_a_folder() {
 }
 
 #[test]
+fn what_was_changed_since_is_settled_as_in_a_folder() {
+    let both = Both::new("remote_revert_settled");
+    for n in ["1", "2", "3"] {
+        both.put("/n", n, &[]);
+    }
+    both.put("/list", "[1]", &[]);
+    let revert = |more: &[&str], code| {
+        both.check(&[&["revert", "AT", "t", "3"][..], more].concat(), code);
+    };
+    let holds = |n: &str| both.folder.run(&["get", "d", "t", "/n"]).check(0, n, "");
+    revert(&[], 5);
+    revert(&["--json"], 5);
+    revert(&["--resolve", "/x=ours"], 2);
+    revert(&["--resolve", "/n=mine"], 2);
+    revert(&["--ours", "--theirs"], 2);
+    revert(&["--theirs", "--to"], 2);
+    holds("3\n");
+    revert(&["--ours"], 0);
+    revert(&["--resolve", "/n=ours"], 0);
+    holds("3\n");
+    revert(&["--resolve", "/n=\"seven\""], 0);
+    holds("\"seven\"\n");
+    revert(&["--ours", "--resolve", "/n=theirs", "--json"], 0);
+    holds("1\n");
+    both.put("/n", "9", &[]);
+    revert(&["--theirs", "-m", "as it was"], 0);
+    holds("1\n");
+    both.check(&["log", "AT", "t"], 0);
+    // What was put in a node since goes with it, or keeps it.
+    both.put("/list/1", "{}", &[]);
+    both.check(&["revert", "AT", "t", "5"], 5);
+    both.check(&["revert", "AT", "t", "5", "--json"], 5);
+    both.check(&["revert", "AT", "t", "5", "--resolve", "/list=ours"], 0);
+    both.check(&["get", "AT", "t"], 0);
+    both.check(&["revert", "AT", "t", "5", "--theirs"], 0);
+    both.folder.run(&["get", "d", "t"]).check(0, "{\"n\":1}\n", "");
+    both.check(&["get", "AT", "t"], 0);
+}
+
+#[test]
+fn document_settles_a_revert_in_a_folder_alone() {
+    let both = Both::new("remote_revert_document");
+    for n in ["1", "2", "3"] {
+        both.put("/n", n, &[]);
+    }
+    let revert = |place: &str| both.folder.run(&["revert", place, "t", "3", "--resolve", "/n={}"]);
+    revert("d").check_code(0);
+    both.folder.run(&["get", "d", "t"]).check(0, "{\"n\":{}}\n", "");
+    let refused = revert(both.url());
+    refused.check_code(2);
+    assert!(
+        refused.err.contains("/n: on a server a value settles an attribute"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
 fn revert_whose_answer_was_lost_is_done_once() {
     let (folder, serving) = serving_a_tree("remote_revert_lost");
     let url = serving.url();
