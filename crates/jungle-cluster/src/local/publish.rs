@@ -78,13 +78,7 @@ impl Local {
                 return;
             }
             let begun = Instant::now();
-            // Else it would be the last time, and nobody would hear of it.
-            let published = catch_unwind(AssertUnwindSafe(|| self.publish(SERIES_MAX)));
-            let published = published.unwrap_or_else(|_| {
-                self.lock().is_undecided = true;
-                Err(LocalError::BrokenOff)
-            });
-            let Err(error) = published else {
+            let Err(error) = self.publish(SERIES_MAX) else {
                 self.gather(begun.elapsed());
                 continue;
             };
@@ -109,7 +103,8 @@ impl Local {
     ///
     /// # Errors
     /// When it has no place yet, or that is not known: it is tried again by the next call, and is
-    /// never published twice.
+    /// never published twice. A panic of what is called by this, as of a log of one's own, is told
+    /// so, too: [`LocalError::BrokenOff`].
     pub fn publish_next(&self) -> Result<Option<LocalId>, LocalError> {
         self.publish(1)
     }
@@ -118,6 +113,16 @@ impl Local {
     /// name of the first.
     fn publish(&self, most: usize) -> Result<Option<LocalId>, LocalError> {
         let _turn = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Else what was handed out would be taken for what was never sent, and whoever publishes
+        // for good would do it for the last time, and nobody would hear of it.
+        let published = catch_unwind(AssertUnwindSafe(|| self.publish_in_turn(most)));
+        published.unwrap_or_else(|_| {
+            self.lock().is_undecided = true;
+            Err(LocalError::BrokenOff)
+        })
+    }
+
+    fn publish_in_turn(&self, most: usize) -> Result<Option<LocalId>, LocalError> {
         let oldest = self.oldest(most)?;
         let Some((_, first)) = oldest.entries.first() else { return Ok(None) };
         let id = LocalId { writer: self.writer, number: first.number };

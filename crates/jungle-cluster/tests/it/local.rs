@@ -689,7 +689,10 @@ fn step(engine: &Arc<Engine>, servers: &mut [Server], rng: &mut Rng, faults: u64
             servers[at].restart(engine, rng, faults);
         }
         3 => servers[at].resume(engine, rng, faults),
-        4..=9 => drop(servers[at].local().publish_next()),
+        4..=9 => {
+            let published = servers[at].local().publish_next();
+            assert!(!matches!(published, Err(LocalError::BrokenOff)), "it has panicked");
+        }
         _ => {
             // A commit as ever, beside them.
             let tree = servers[at].pair().0.open_tree("t").unwrap();

@@ -278,6 +278,38 @@ fn what_may_get_its_place_yet_is_not_refused() {
     assert_eq!(local.outcome(removed).unwrap(), LocalOutcome::Refused);
 }
 
+/// As where no answer came: what was sent may have its place, whatever ended the wait for it.
+#[test]
+fn who_publishes_by_hand_is_told_of_a_panic_and_nothing_is_refused_for_it() {
+    let memory = MemoryLog::new();
+    let (other, _other) = server(&Arc::new(memory.connect()), "other");
+    let theirs = other.create_tree("t").unwrap();
+    theirs.update(|tx| tx.append(&[])).unwrap();
+    let is_broken = Arc::new(AtomicBool::new(false));
+    let breaks = Arc::clone(&is_broken);
+    let log = Appending::new(Arc::new(memory), move |log, after, message, within| {
+        if breaks.swap(false, Ordering::SeqCst) {
+            put(&theirs, "/0", "locked", 1);
+            panic!("as it appends");
+        }
+        log.append(after, message, within)
+    });
+    let jungle = Jungle::new().unwrap();
+    let cluster = Cluster::follow(Arc::new(log), &jungle, &options("breaks")).unwrap();
+    let tree = jungle.open_tree("t").unwrap();
+    let local = Local::open(&cluster, Arc::new(Jungle::new().unwrap())).unwrap();
+    let remove = |tx: &mut Draft| tx.remove(&[Key::from(0)]);
+    let removed = local.update(&tree, &CommitOptions::default(), remove).unwrap().id.unwrap();
+    is_broken.store(true, Ordering::SeqCst);
+    let told = local.publish_next();
+    assert!(matches!(told, Err(LocalError::BrokenOff)), "{told:?}");
+    cluster.sync(LONG).unwrap();
+    let status = local.status();
+    assert_eq!((status.pending, status.refused), (1, 0), "{status:?}");
+    assert_eq!(local.publish_next().unwrap(), Some(removed));
+    assert_eq!(local.outcome(removed).unwrap(), LocalOutcome::Refused);
+}
+
 /// Nothing gets a place in a tree that is gone, and all others are published behind it.
 #[test]
 fn what_may_have_its_place_is_refused_with_its_tree_and_keeps_nothing_back() {

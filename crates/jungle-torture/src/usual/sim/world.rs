@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jungle_cluster::{JoinError, Local};
+use jungle_cluster::{JoinError, Local, LocalError};
 use jungle_testkit::Rng;
 
 use super::check;
@@ -411,6 +411,8 @@ fn publish(local: &Local) -> Option<String> {
         match local.publish_next() {
             Ok(Some(_)) => published += 1,
             Ok(None) => break None,
+            // What has panicked is told as an error; here it is what is looked for.
+            Err(LocalError::BrokenOff) => panic!("publishing has panicked"),
             Err(error) => break Some(error),
         }
     };
