@@ -52,8 +52,8 @@ struct Waiting {
     is_connecting: bool,
     /// Why there is no log.
     failed: Option<ConnectError>,
-    /// What was told of that last, and when.
-    told: Option<(Discriminant<ConnectError>, Instant)>,
+    /// What was told of that within the last minute, and when: at most one of each kind.
+    told: Vec<(Discriminant<ConnectError>, Instant)>,
     is_closed: bool,
 }
 
@@ -165,10 +165,10 @@ impl Waiting {
     /// Is a refusal to be told now? One that only names another server of the engine is the same.
     fn is_news(&mut self, refusal: &ConnectError, now: Instant) -> bool {
         let kind = discriminant(refusal);
-        let told = self.told.filter(|(_, at)| now.duration_since(*at) < TOLD_EVERY);
-        let is_news = told.is_none_or(|(told, _)| told != kind);
+        self.told.retain(|(_, at)| now.duration_since(*at) < TOLD_EVERY);
+        let is_news = self.told.iter().all(|(told, _)| *told != kind);
         if is_news {
-            self.told = Some((kind, now));
+            self.told.push((kind, now));
         }
         is_news
     }
@@ -347,5 +347,9 @@ mod tests {
         assert!(!is_news(&unsynced("n2"), 59));
         assert!(is_news(&unsynced("n1"), 60));
         assert!(is_news(&ConnectError::SyncUnknown, 61));
+        // Two that take turns, as where one of the engine's servers says nothing now and then.
+        assert!(!is_news(&unsynced("n1"), 62));
+        assert!(!is_news(&ConnectError::SyncUnknown, 63));
+        assert!(is_news(&unsynced("n1"), 120));
     }
 }
