@@ -21,7 +21,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use jungle_db::{
     BranchEdit, BranchId, CommitRecord, Event, Jungle, Revision, Timestamp, TreeHandle,
 };
-use jungle_tree::{Arena, Editor, apply};
+use jungle_tree::{Arena, Editor, apply, loading};
 
 use crate::cluster::survey::Role;
 use crate::engine::log::LogId;
@@ -289,8 +289,12 @@ impl Guests {
         let mut hosted = Hosted::default();
         hosted.own = hosting.take(anywhere, &mut hosted);
         for (index, guest) in waiting.iter().enumerate() {
-            let first = hosting.next;
-            let count = hosting.take(&guest.records, &mut hosted);
+            let (first, before) = (hosting.next, hosted.records.len());
+            // What cannot be read here is not taken. It keeps back nothing that others have.
+            if loading(|| hosting.take(&guest.records, &mut hosted)).is_err() {
+                hosting.close(&guest.records);
+            }
+            let count = hosted.records.len() - before;
             if count > 0 {
                 let (mark, number) = (guest.mark.clone(), guest.number);
                 hosted.carried.push(Carried { mark, number, first, count });
@@ -363,6 +367,13 @@ impl Hosting<'_> {
         hosted.records.len() - before
     }
 
+    /// Takes nothing more for the branches of these, whose editors may have half of something.
+    fn close(&mut self, records: &[CommitRecord]) {
+        for edit in records.iter().filter_map(edit_of) {
+            self.branches.insert(edit.branch, None);
+        }
+    }
+
     /// A record as it is in this message, if it stands.
     fn placed(&mut self, record: &CommitRecord) -> Option<(CommitRecord, Vec<u8>)> {
         let edit = edit_of(record)?;
@@ -397,6 +408,8 @@ impl Hosting<'_> {
 fn begin(jungle: &Jungle, edit: &BranchEdit, own: &[CommitRecord]) -> Option<(Editor, Timestamp)> {
     let handle = jungle.branch_with_id(edit.tree, edit.branch)?;
     let head = handle.snapshot();
+    // A message says what its branches had. Where that cannot be read, it is found out by this.
+    let _ = head.root().content_hash();
     let mut time = newest_time(&handle, head.revision())?;
     let mut editor = Editor::new((*head).clone());
     for record in own {
@@ -422,4 +435,65 @@ fn edit_of(record: &CommitRecord) -> Option<&BranchEdit> {
     let Event::Edited(edits) = &record.event else { return None };
     let [edit] = &edits[..] else { return None };
     (edit.merged.is_none() && record.meta.request().is_none()).then_some(edit)
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle_db::CommitMeta;
+    use jungle_store::disk::Disk;
+    use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
+    use jungle_store::{OpenOptions, Store};
+    use jungle_testkit::Rng;
+    use jungle_tree::{Change, ChangeSet, Path};
+
+    use super::*;
+
+    /// More than the engine below keeps of what it reads as it opens a file.
+    const NODES: i64 = 60_000;
+
+    fn open(disk: &SimDisk) -> Store {
+        let options = OpenOptions::new().checkpoint_every(u64::MAX);
+        options.open_on(Arc::new(disk.clone()) as Arc<dyn Disk>).unwrap()
+    }
+
+    /// Else nothing is appended with it, also nothing of the host's own, as long as it waits: that
+    /// may be for ever, where its server has gone.
+    #[test]
+    fn what_guests_have_for_a_branch_that_cannot_be_read_is_not_taken() {
+        let (disk, mut rng) = (SimDisk::new(), Rng::new(1));
+        {
+            let store = open(&disk);
+            let tree = store.create_tree("t").unwrap();
+            let filled = tree.update(|tx| {
+                (0..NODES).try_for_each(|_| {
+                    let key = tx.append(&[])?;
+                    // Longer than a few bytes, and not to be made shorter.
+                    let text = [(); 8].map(|()| format!("{:x}", rng.below(u64::MAX))).concat();
+                    tx.put_attribute(&[key], "text", &*text)
+                })
+            });
+            filled.unwrap();
+            store.checkpoint().unwrap();
+        }
+        let store = open(&disk);
+        let tree = store.open_tree("t").unwrap();
+        disk.watch(|call, _| match (call.kind, call.name) {
+            (CallKind::Read, "pages") => Fate::Fail(5),
+            _ => Fate::Go,
+        });
+        let changes = ChangeSet::from(vec![Change::ChildAdded { path: Path::root().join("new") }]);
+        let (tree, branch, merged) = (tree.id(), tree.branch_id(), None);
+        let event = Event::Edited(vec![BranchEdit { tree, branch, changes, merged }]);
+        let (revision, time, meta) = <(_, _, CommitMeta)>::default();
+        let mut encoded = Vec::new();
+        jungle_store::encode(&CommitRecord { revision, time, meta, event }, &mut encoded).unwrap();
+        let (guests, log) = (Guests::default(), LogId::default());
+        let visit = Visit { number: 1, after: 0 };
+        let batch = visit.write(log, "guest#0000000000000001", &[encoded]).unwrap();
+        guests.came(&batch, log, store.arena());
+        assert!(guests.are_waiting());
+        let hosted = guests.host_all(&store, &[], &[], &[]);
+        assert!(hosted.records.is_empty() && hosted.carried.is_empty());
+        assert!(!guests.are_waiting());
+    }
 }
