@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use jungle::{CommitOptions, Path};
-use jungle_cluster::{Local, LocalId, LocalOutcome, Refused};
+use jungle::{CommitOptions, Durability, Path};
+use jungle_cluster::{Local, LocalError, LocalId, LocalOutcome, Refused};
 use serde_json::{Value, json};
 
 use super::commit::{Batch, renamed};
@@ -87,17 +87,23 @@ pub(crate) async fn revert(
     let wanted: Wanted = body::asked(request, &app.options.limits).await?;
     let (branch, meta) = (wanted.branch(tree)?, wanted.meta(&app)?);
     let revision = wanted.revision_alone()?;
-    let told = app.in_line(move || {
-        // While an entry is settled what is shown may be older than what is there: nothing of a
-        // revision that is not in it can be taken back from it.
-        if branch.at(revision).is_ok() && local.snapshot(&branch)?.revision() < revision {
-            let detail = "what was committed here is not on top of that revision yet";
-            return Err(Problem::new(Kind::Conflict, detail).hint("send it again in a moment"));
-        }
-        let kept = local.update(&branch, &CommitOptions::from(&meta), |draft| {
-            wanted.apply(&branch, draft, revision).map_err(Problem::from)
-        });
-        let kept = kept?;
+    let told = app.in_line_to_commit(move |turn| {
+        let kept = turn.compare(|| {
+            // While an entry is settled what is shown may be older than what is there: nothing of a
+            // revision that is not in it can be taken back from it.
+            if branch.at(revision).is_ok() && local.snapshot(&branch)?.revision() < revision {
+                let detail = "what was committed here is not on top of that revision yet";
+                return Err(Problem::new(Kind::Conflict, detail).hint("send it again in a moment"));
+            }
+            // The disk is waited for without a turn.
+            let durability = Some(Durability::Memory);
+            let options = CommitOptions { durability, ..CommitOptions::from(&meta) };
+            let kept = local.update(&branch, &options, |draft| {
+                wanted.apply(&branch, draft, revision).map_err(Problem::from)
+            });
+            Ok(kept?)
+        })?;
+        local.wait_until(kept.revision, local.durability()).map_err(LocalError::Outbox)?;
         let mut told = of_entry(kept.id);
         told["renamed"] = renamed(&kept.value).into();
         Ok(told)

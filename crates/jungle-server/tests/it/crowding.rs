@@ -155,7 +155,7 @@ fn nobody_has_more_than_a_share_of_the_streams() {
 }
 
 /// A journal that never gets a commit onto its disk while it is shut, and tells of each.
-struct Slow {
+pub(crate) struct Slow {
     is_shut: AtomicBool,
     came: Sender<()>,
     /// Whose other end is dropped to have it go on.
@@ -176,8 +176,9 @@ impl Journal for Slow {
     }
 }
 
-/// What holds the disk of a server, which is shut until this is dropped.
-struct Held {
+/// What holds the disk of a server while it is shut.
+pub(crate) struct Held {
+    pub(crate) journal: Arc<Slow>,
     /// Tells of each commit that waits for it.
     comes: Receiver<()>,
     /// Dropped to have all of them go on.
@@ -185,13 +186,18 @@ struct Held {
 }
 
 impl Held {
+    pub(crate) fn new() -> Held {
+        let ((came, comes), (open, opens)) = (channel(), channel());
+        let journal = Slow { is_shut: AtomicBool::new(false), came, opens: Mutex::new(opens) };
+        Held { journal: Arc::new(journal), comes, _open: open }
+    }
+
     /// A server whose disk is shut, with so many turns, and room for so many commits that take
     /// long: the tree `t` has something on its branch `draft`, and `u` something to take back.
     fn serve(turns: usize, commits: usize) -> (Served, Held) {
-        let ((came, comes), (open, opens)) = (channel(), channel());
-        let journal = Slow { is_shut: AtomicBool::new(false), came, opens: Mutex::new(opens) };
-        let journal = Arc::new(journal);
-        let jungle = Jungle::builder().clock(SystemClock).journal(Arc::clone(&journal)).build();
+        let held = Held::new();
+        let journal = Arc::clone(&held.journal);
+        let jungle = Jungle::builder().clock(SystemClock).journal(journal).build();
         let options = Options {
             proxies: vec!["127.0.0.1".parse().unwrap()],
             limits: limits(|limits| {
@@ -206,13 +212,17 @@ impl Held {
         let draft = tree.branch("draft", tree.snapshot().revision()).unwrap();
         draft.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
         other.update(|tx| tx.put_attribute(&[], "n", 1)).unwrap();
-        journal.is_shut.store(true, Ordering::SeqCst);
-        (served, Held { comes, _open: open })
+        held.shut();
+        (served, held)
+    }
+
+    pub(crate) fn shut(&self) {
+        self.journal.is_shut.store(true, Ordering::SeqCst);
     }
 
     /// Waits until another commit waits for the disk.
     #[track_caller]
-    fn await_commit(&self) {
+    pub(crate) fn await_commit(&self) {
         self.comes.recv_timeout(PATIENCE).unwrap();
     }
 }

@@ -1,14 +1,17 @@
 //! What a server of a cluster has committed by itself.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use jungle::{CommitOptions, Jungle, OpenOptions};
 use jungle_cluster::{Cluster, LogError, MemoryLog, Options};
 use jungle_server::{Access, Data, Role};
 
 use crate::appending::Appending;
+use crate::crowding::Held;
 use crate::people::grant;
 use crate::support::{Folder, PATIENCE, Served, limits, no_long_reads};
 
@@ -17,6 +20,17 @@ fn serve(
     log: MemoryLog,
     folder: &Folder,
     options: jungle_server::Options,
+) -> (Served, Arc<Cluster>, Arc<AtomicBool>) {
+    let open = || OpenOptions::new().open(folder.0.join("outbox")).unwrap();
+    serve_with(log, folder, options, open)
+}
+
+/// The same with another outbox, which is opened once the folder is there.
+fn serve_with<O: Deref<Target = Jungle> + Send + Sync + 'static>(
+    log: MemoryLog,
+    folder: &Folder,
+    options: jungle_server::Options,
+    outbox: impl FnOnce() -> O,
 ) -> (Served, Arc<Cluster>, Arc<AtomicBool>) {
     let (open, data) = (OpenOptions::new(), folder.0.join("data"));
     let is_away = Arc::new(AtomicBool::new(false));
@@ -29,7 +43,7 @@ fn serve(
     });
     let joined = Cluster::follow_in_folder(Arc::new(log), &data, &open, &Options::default());
     let (store, cluster) = joined.unwrap();
-    cluster.local(open.open(folder.0.join("outbox")).unwrap()).unwrap();
+    cluster.local(outbox()).unwrap();
     let cluster = Arc::new(cluster);
     let data = Data::Cluster(store, Arc::clone(&cluster));
     (Served::start(data, options), cluster, is_away)
@@ -187,6 +201,39 @@ fn nothing_is_kept_of_a_revert_that_has_no_turn() {
     let undo = format!(r#"{{"revision":{made}}}"#);
     assert_eq!(served.post("/api/v1/trees/t/local/reverts", &undo).problem(), "too-many");
     assert_eq!(cluster.opened_local().unwrap().status().pending, 0);
+}
+
+#[test]
+fn revert_that_waits_for_the_outbox_has_no_turn() {
+    let (folder, held) = (Folder::new("outbox-wait"), Held::new());
+    let outbox = Jungle::builder().journal(Arc::clone(&held.journal)).build().unwrap();
+    let options = jungle_server::Options {
+        limits: limits(|limits| {
+            limits.long_reads_max = 1;
+            limits.line_time = Duration::ZERO;
+        }),
+        ..Default::default()
+    };
+    let outbox = move || Arc::new(outbox);
+    let (served, cluster, is_away) = serve_with(MemoryLog::new(), &folder, options, outbox);
+    served.post("/api/v1/trees", r#"{"name":"t"}"#).expect(201);
+    let append = r#"{"edits":[{"op":"append"}]}"#;
+    let made = served.post("/api/v1/trees/t/commits", append).expect(200)["revision"].clone();
+    is_away.store(true, Ordering::SeqCst);
+    // Numbers are set aside with the first entry.
+    served.post("/api/v1/trees/t/local", append).expect(202);
+    held.shut();
+    let undo = format!(r#"{{"revision":{made}}}"#);
+    thread::scope(|scope| {
+        // It is dropped before the other thread is waited for, whatever happens.
+        let held: Held = held;
+        let waiting = scope.spawn(|| served.post("/api/v1/trees/t/local/reverts", &undo));
+        held.await_commit();
+        served.get("/api/v1/trees/t/search?attribute=n").expect(200);
+        drop(held);
+        waiting.join().unwrap().expect(202);
+    });
+    settle(&cluster, &is_away);
 }
 
 #[test]
