@@ -83,17 +83,19 @@ pub fn sweep() {
     let program = std::env::current_exe().ok();
     let Some(beside) = program.as_deref().and_then(Path::parent) else { return };
     for entry in read_dir(beside).into_iter().flatten().flatten() {
-        let is_gone = |process| test_kill_process(process) == Err(Errno::SRCH);
-        if owner(&entry.file_name()).is_some_and(is_gone) {
+        if was_left(&entry.file_name(), "bench-") {
             let _ = remove_dir_all(entry.path());
         }
     }
 }
 
-/// The process that a folder is named after.
-fn owner(name: &OsStr) -> Option<Pid> {
-    let (_, process) = name.to_str()?.strip_prefix("bench-")?.rsplit_once('-')?;
-    Pid::from_raw(process.parse().ok()?)
+/// Does a name begin so, and end with the number of a process that is there no more?
+pub(super) fn was_left(name: &OsStr, begins: &str) -> bool {
+    let process = name.to_str().and_then(|name| {
+        let process = name.strip_prefix(begins)?.rsplit('-').next()?;
+        Pid::from_raw(process.parse().ok()?)
+    });
+    process.is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH))
 }
 
 /// All files below a folder.
@@ -119,9 +121,26 @@ pub fn options() -> OpenOptions {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
     use std::fs;
+    use std::process::{Command, id};
 
-    use super::Folder;
+    use super::{Folder, was_left};
+
+    #[test]
+    fn what_is_named_after_a_process_that_is_gone_was_left() {
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (gone, here) = (child.id(), id());
+        let check = |name: String, begins: &str, expected: bool| {
+            assert_eq!(was_left(OsStr::new(&name), begins), expected, "{name}");
+        };
+        check(format!("bench-two-words-{gone}"), "bench-", true);
+        check(format!("bench-two-words-{here}"), "bench-", false);
+        check("bench-words".to_owned(), "bench-", false);
+        check(format!("jungle-bench-{gone}"), "jungle-bench-", true);
+        check(format!("other-{gone}"), "jungle-bench-", false);
+    }
 
     #[test]
     fn what_the_log_has_ready_is_at_its_end() {

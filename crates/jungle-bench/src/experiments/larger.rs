@@ -8,7 +8,7 @@ use std::time::Instant;
 use jungle::{CommitOptions, Durability, Key, Spilling, TreeHandle};
 
 use super::Options;
-use super::folder::{Folder, options};
+use super::folder::{Folder, options, was_left};
 use crate::Failure;
 use crate::sample::Sample;
 use crate::workload::{KEY, Payload, Random, Shape, number_of, value_of};
@@ -196,10 +196,20 @@ const GROUPS: [(&str, &str, &str); 2] = [
     ("/sys/fs/cgroup", "memory.max", "memory.peak"),
 ];
 
+/// What groups are called, before the number of the process that makes one.
+const NAMED: &str = "jungle-bench-";
+
 impl Group {
+    /// A new one; those that runs have left which were interrupted are removed.
     fn new(bytes: u64) -> Result<Group, Failure> {
         for (root, limit, peak) in GROUPS {
-            let folder = Path::new(root).join(format!("jungle-bench-{}", std::process::id()));
+            for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+                if was_left(&entry.file_name(), NAMED) {
+                    // One that still has processes stays.
+                    let _ = fs::remove_dir(entry.path());
+                }
+            }
+            let folder = Path::new(root).join(format!("{NAMED}{}", std::process::id()));
             if fs::create_dir(&folder).is_err() {
                 continue;
             }
