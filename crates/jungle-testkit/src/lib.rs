@@ -1,7 +1,7 @@
 //! What Jungle's tests share: repeatable randomness, the way a failure names its seed, the
 //! reference model of a tree, servers of the engine under Alice, an authority for certificates,
-//! machines to run them on, the tally of what became of commits, and the files that trees spill
-//! into.
+//! machines to run them on, the tally of what became of commits, the files that trees spill into,
+//! and folders that are gone in the end.
 //!
 //! A random test takes its [`Rng`] from [`for_each_seed`]. When the test panics, the seed is
 //! printed; `JUNGLE_SEED=<seed>` in the environment then runs that one case again.
@@ -24,6 +24,7 @@ mod nats;
 mod pebble;
 mod relay;
 mod rng;
+mod scratch;
 mod tally;
 
 pub use machines::Machines;
@@ -35,4 +36,5 @@ pub use nats::{NATS_ACCOUNTS, NATS_SERVER, NatsServers};
 pub use pebble::Pebble;
 pub use relay::Passage;
 pub use rng::{Rng, for_each_seed};
+pub use scratch::Scratch;
 pub use tally::{Back, Counts, Outcome, Tally};

@@ -6,13 +6,13 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::machines::{Machine, Machines};
 use crate::relay::{Passage, Relays};
+use crate::scratch::Scratch;
 
 /// Where `cargo xtask nats` puts the server, below the folder that cargo builds into.
 pub const NATS_SERVER: &str = "nats-server-2.15.2/nats-server";
@@ -41,6 +41,9 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How often servers are started on other ports when somebody took one meanwhile.
 const STARTS_MAX: u32 = 5;
 
+/// What the folders are called in which servers keep what they have.
+const FOLDER: &str = "jungle-nats";
+
 const LOOPBACK: &str = "127.0.0.1";
 /// The ports on machines of their own: for clients, and for each other.
 const PORTS: [u16; 2] = [4222, 6222];
@@ -48,7 +51,8 @@ const PORTS: [u16; 2] = [4222, 6222];
 /// One server, or several that are one engine. They are killed when this is dropped.
 pub struct NatsServers {
     servers: Vec<Server>,
-    folder: PathBuf,
+    /// Gone after they are.
+    folder: Scratch,
     settings: String,
     /// Do they sync before they answer?
     is_synced: bool,
@@ -110,8 +114,7 @@ impl NatsServers {
     pub fn start_in(folder: &Path, count: usize) -> NatsServers {
         NatsServers::begin(|| {
             let mut engine = servers(&free_ports(count)?, NATS_ACCOUNTS);
-            let name = engine.folder.file_name().expect("it was named");
-            engine.folder = folder.join(name);
+            engine.folder = Scratch::new_in(folder, FOLDER);
             Ok(engine)
         })
     }
@@ -437,7 +440,6 @@ impl Drop for NatsServers {
             let _ = running.child.kill();
             let _ = running.child.wait();
         }
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -452,9 +454,6 @@ fn on_loopback(port: u16) -> String {
 
 /// Each has its own address for the others first.
 fn at_addresses(addresses: Vec<String>, settings: &str) -> NatsServers {
-    static STARTED: AtomicU32 = AtomicU32::new(0);
-    let number = STARTED.fetch_add(1, Ordering::SeqCst);
-    let name = format!("jungle-nats-{}-{number}", std::process::id());
     let server = |at: usize| {
         let mut routes = addresses.clone();
         routes.rotate_left(at);
@@ -466,7 +465,7 @@ fn at_addresses(addresses: Vec<String>, settings: &str) -> NatsServers {
     };
     NatsServers {
         servers: (0..addresses.len()).map(server).collect(),
-        folder: std::env::temp_dir().join(name),
+        folder: Scratch::new(FOLDER),
         settings: settings.to_owned(),
         is_synced: true,
         relays: None,

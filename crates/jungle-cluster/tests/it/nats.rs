@@ -12,7 +12,7 @@ use jungle_cluster::{
 };
 use jungle_db::{CommitOptions, Jungle, NotWritten, UpdateError};
 use jungle_store::{OpenOptions, Store};
-use jungle_testkit::{NatsServers, Passage, Rng};
+use jungle_testkit::{NatsServers, Passage, Rng, Scratch};
 use tokio::runtime::Runtime;
 
 use crate::support::{Cut, agree, int, newcomer, options, put};
@@ -266,7 +266,7 @@ fn retry(mut ask: impl FnMut() -> Survey, is_so: impl Fn(&Survey) -> bool) -> Su
 #[test]
 fn a_folder_returns_to_its_cluster() {
     let engine = NatsServers::start(1);
-    let dir = std::env::temp_dir().join(format!("jungle-cluster-{}", std::process::id()));
+    let dir = Scratch::new("jungle-cluster");
     let ours = join(&engine, "ours", 1);
     let tree = ours.0.create_tree("t").unwrap();
     for round in 0..3 {
@@ -280,7 +280,6 @@ fn a_folder_returns_to_its_cluster() {
         drop(store);
         put(&tree, "/", "alone", round);
     }
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]
@@ -403,7 +402,7 @@ fn a_newcomer_after_a_trim_is_what_the_others_are() {
     assert_eq!(second.1.status().checkpoint, 5);
     put(&second.0.open_tree("t").unwrap(), "/", "m", 8);
 
-    let dir = std::env::temp_dir().join(format!("jungle-newcomer-{}", std::process::id()));
+    let dir = Scratch::new("jungle-newcomer");
     let folder = || {
         let log = connect(&engine, 3);
         Cluster::follow_in_folder(log, &dir, &OpenOptions::new(), &options("folder")).unwrap()
@@ -415,7 +414,6 @@ fn a_newcomer_after_a_trim_is_what_the_others_are() {
         assert_eq!((int(&tree, "/", "n"), int(&tree, "/", "m")), (Some(7), Some(8)));
         drop(member);
     }
-    std::fs::remove_dir_all(&dir).unwrap();
 
     cut.set(false);
     let Err(LogError::Ended(fault)) = away.1.sync(Duration::from_secs(30)) else {
@@ -428,8 +426,7 @@ fn a_newcomer_after_a_trim_is_what_the_others_are() {
 
 #[test]
 fn a_cluster_is_restored_from_a_backup_of_a_folder() {
-    let dir = std::env::temp_dir().join(format!("jungle-founded-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&dir);
+    let dir = Scratch::new("jungle-founded");
     let [before, backup, one, other] =
         ["before", "backup", "one", "other"].map(|name| dir.join(name));
     let follow = |engine: &NatsServers, folder: &std::path::Path, found: bool| {
@@ -479,7 +476,6 @@ fn a_cluster_is_restored_from_a_backup_of_a_folder() {
     let again = NatsServers::start(1);
     let (store, _member) = follow(&again, &before, true).unwrap();
     put(&store.open_tree("t").unwrap(), "/", "m", 3);
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 /// Nobody is left who needs the answers; the others are to write checkpoints.
@@ -540,8 +536,7 @@ fn one_server_at_a_time_writes_checkpoints() {
 #[test]
 fn a_server_goes_on_by_itself_while_the_engine_is_away() {
     let mut engine = NatsServers::start(1);
-    let dir = std::env::temp_dir().join(format!("jungle-local-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = Scratch::new("jungle-local");
     let named = Options { commit_within: Duration::from_secs(2), ..options("alone") };
     let other = join(&engine, "other", 1);
     let tree = other.0.create_tree("t").unwrap();
@@ -582,7 +577,6 @@ fn a_server_goes_on_by_itself_while_the_engine_is_away() {
     }
     assert_eq!(tree.read().root().child_count(), 3);
     drop((local, cluster, store));
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 /// Else a server would take commits for ever that nobody gets.
@@ -602,8 +596,7 @@ fn an_engine_that_does_not_take_the_credentials_is_not_away() {
 #[test]
 fn a_server_goes_on_by_itself_while_most_of_the_engine_is_away() {
     let mut engine = NatsServers::start(3);
-    let dir = std::env::temp_dir().join(format!("jungle-minority-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = Scratch::new("jungle-minority");
     let open = || Store::open(dir.join("outbox")).unwrap();
     let named = Options { replicas: 3, ..options("alone") };
     {
@@ -640,7 +633,6 @@ fn a_server_goes_on_by_itself_while_most_of_the_engine_is_away() {
     assert!(local.wait_for(made.id.unwrap(), LONG * 2));
     assert!(tree.read().root().child(&made.value).is_some());
     drop((local, cluster, tree, store));
-    std::fs::remove_dir_all(&dir).unwrap();
     // Of one server there is no majority that could come back.
     let single = NatsServers::start(1);
     let refused = NatsLog::connect(&single.addresses(), &hasty).map(drop).unwrap_err();
