@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use super::Folder;
 use crate::failure::{Exit, Failure};
 
 /// How long a server may take to say that it is ready.
@@ -60,7 +61,8 @@ pub(crate) fn domain_of(place: usize) -> String {
 /// dropped.
 pub(crate) struct Servers {
     servers: Vec<Running>,
-    folder: PathBuf,
+    /// Gone after they are.
+    folder: Folder,
     plan: Plan,
 }
 
@@ -91,7 +93,7 @@ pub(crate) fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
 impl Servers {
     /// Starts them, and waits until they are ready.
     pub(crate) fn start(program: &Path, plan: Plan) -> Result<Servers, Failure> {
-        let folder = env::temp_dir().join(format!("jungle-engine-{}", std::process::id()));
+        let folder = Folder::new("jungle-engine")?;
         let mut servers = Servers { servers: Vec::new(), folder, plan };
         let mut said = String::new();
         for _ in 0..STARTS_MAX {
@@ -193,12 +195,13 @@ impl Servers {
     }
 
     fn end(&mut self) {
-        for mut server in self.servers.drain(..) {
+        for (at, mut server) in self.servers.drain(..).enumerate() {
             // It may have ended by itself.
             let _ = server.child.kill();
             let _ = server.child.wait();
+            // Another one may be started in its place.
+            let _ = fs::remove_dir_all(self.folder.join(format!("n{at}")));
         }
-        let _ = fs::remove_dir_all(&self.folder);
     }
 
     /// What follows this in a server's log.

@@ -1,6 +1,5 @@
 //! `jungle cluster up`: an engine and servers on this machine, with one command.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,13 +10,14 @@ use super::sites::{Site, sites};
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::output::{Format, json_line, say, stdout};
-use crate::tryout::{DOMAIN, Ends, Leashed, domain_of, find, start_engine};
+use crate::tryout::{DOMAIN, Ends, Folder, Leashed, domain_of, find, start_engine};
 
 const HELP: &str = "\
 It starts nats-server and `jungle serve`, each a process of its own, and prints where they are. \
 Write on one server and read on another; kill one, of the engine's too, and go on: as long as most \
 of the engine's run. An interrupt ends all of them, and \
-what they kept is gone then; so does the end of this command, however it ends.";
+what they kept is gone then. So does the end of this command, however it ends; where it is killed, \
+what they kept goes with the next one that is started.";
 
 /// Start an engine and some servers on this machine
 #[derive(clap::Args)]
@@ -79,16 +79,6 @@ struct Serving {
     url: String,
 }
 
-/// A folder that goes with this.
-struct Gone(PathBuf);
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        // What stays is temporary all the same.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let ends = Ends::listen()?;
     let names: Vec<String> = (0..args.servers).map(|number| format!("s{number}")).collect();
@@ -98,14 +88,13 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         None => sites_without(&names),
     };
     let program = find(args.nats_server.as_deref())?;
-    let folder = std::env::temp_dir().join(format!("jungle-cluster-up-{}", std::process::id()));
-    let folder = Gone(folder);
+    let folder = Folder::new("jungle-cluster-up")?;
     let (mut engine, places) = start_sites(&program, &sites, args)?;
     let mut running: Vec<(String, Leashed)> = Vec::new();
     for (at, site) in sites.iter().enumerate() {
         let address = places.get(at).unwrap_or(&places[0]);
         let mirror = site.through.filter(|_| args.mirrors).map(|_| domain_of(at));
-        let server = start_server((&site.name, mirror), &folder.0, address, args)?;
+        let server = start_server((&site.name, mirror), &folder, address, args)?;
         running.push((site.name.clone(), server));
     }
     let mut servers = Vec::new();
