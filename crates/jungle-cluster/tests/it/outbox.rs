@@ -109,6 +109,78 @@ fn what_was_acknowledged_survives_the_loss_of_power() {
     assert!(*points.lock().unwrap() > 100, "{points:?}");
 }
 
+/// Also where it is killed as it comes back from having been killed.
+#[test]
+fn no_path_is_given_again_however_often_a_server_is_killed() {
+    for_each_seed(12, |rng| {
+        let mut engine = Arc::new(Engine::default());
+        newcomer(engine.connect(rng, 0), "other").unwrap().0.create_tree("t").unwrap();
+        let begun = engine.messages().len();
+        let mut killed: Image = (SimDisk::new(), begun, Vec::new());
+        for life in 0..10 {
+            (engine, killed) = live(&engine, killed, life, rng);
+        }
+        let (disk, messages, told) = killed;
+        let (_engine, (jungle, cluster)) = back(&engine, messages, rng);
+        let local = Local::open(&cluster, open(&disk)).unwrap();
+        while local.publish_next().unwrap().is_some() {}
+        let now = jungle.open_tree("t").unwrap().snapshot();
+        for (key, name, _) in told {
+            let found = now.root().child(&key).and_then(|node| node.attribute("name")?.as_text());
+            assert!(found.is_none_or(|found| found == name), "{key} is {found:?}, not {name}");
+        }
+    });
+}
+
+/// A server that comes back to the log as it was when it was killed.
+fn back(engine: &Engine, messages: usize, rng: &mut Rng) -> (Arc<Engine>, (Jungle, Cluster)) {
+    let then = Arc::new(Engine::default());
+    then.messages().extend_from_slice(&engine.messages()[..messages]);
+    let server = newcomer(then.connect(rng, 0), "ours").unwrap();
+    (then, server)
+}
+
+/// One that comes back, gives paths, and is killed at some call of its disk, or at the end.
+fn live(
+    engine: &Engine,
+    (disk, messages, given): Image,
+    life: u64,
+    rng: &mut Rng,
+) -> (Arc<Engine>, Image) {
+    let (engine, (jungle, cluster)) = back(engine, messages, rng);
+    let (told, killed) = (Arc::new(Mutex::new(given)), Arc::new(Mutex::new(None::<Image>)));
+    let (log, seen, taken) = (Arc::clone(&engine), Arc::clone(&told), Arc::clone(&killed));
+    let mut fork = rng.fork();
+    disk.watch(move |call, world| {
+        let mut taken = taken.lock().unwrap();
+        if taken.is_none() && call.kind.changes() && fork.chance(1, 12) {
+            let left = world.crash(*fork.pick(&KEEPS), &mut |below| fork.below(below));
+            *taken = Some((left, log.messages().len(), seen.lock().unwrap().clone()));
+        }
+        Fate::Go
+    });
+    let local = Local::open(&cluster, open(&disk)).unwrap();
+    for number in 0..rng.range(1..10) {
+        if rng.chance(1, 4) {
+            local.publish_next().unwrap();
+            continue;
+        }
+        let durability = *rng.pick(&[Durability::Memory, Durability::Sync]);
+        let name = format!("{life} {number}");
+        let key = append(&local, &jungle, &name, durability);
+        let mut told = told.lock().unwrap();
+        assert!(told.iter().all(|(given, ..)| *given != key), "{key} is given again");
+        told.push((key, name, durability == Durability::Sync));
+    }
+    disk.unwatch();
+    let killed = killed.lock().unwrap().take();
+    let killed = killed.unwrap_or_else(|| {
+        let left = disk.world().crash(*rng.pick(&KEEPS), &mut |below| rng.below(below));
+        (left, engine.messages().len(), told.lock().unwrap().clone())
+    });
+    (engine, killed)
+}
+
 #[test]
 fn what_changes_nothing_stands_on_entries_that_last() {
     let rng = &mut Rng::new(1);
