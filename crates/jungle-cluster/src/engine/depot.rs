@@ -65,8 +65,8 @@ pub trait Depot: Send + Sync {
     }
 
     /// Asks to be the one server that writes a checkpoint now; tells whether it is. It is so until
-    /// it [releases](Depot::release) that, or for some minutes: another who begins then does no
-    /// harm. Who has it may be told so again, as where it was not told the first time.
+    /// it [releases](Depot::release) that, or has gone, or for some minutes: another who begins
+    /// then does no harm. Who has it may be told so again, as where it was not told the first time.
     ///
     /// # Errors
     /// When the engine does not answer.

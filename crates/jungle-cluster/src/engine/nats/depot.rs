@@ -21,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::claims::{CLAIM_WITHIN, Claims, GONE_AFTER};
 use super::{ACK_WITHIN, ANSWER_WITHIN, NatsLog, QUIET, REST, no_answer, wait};
 use crate::engine::depot::{Depot, Stored, WriteCheckpoint};
 use crate::engine::error::ConnectError;
@@ -30,10 +31,6 @@ use crate::engine::log::LogError;
 const PART_BYTES: usize = 128 << 10;
 /// Parts that were written and not sent yet, or received and not read yet.
 const PARTS_AHEAD: usize = 8;
-/// So long one server may write a checkpoint before another begins.
-const CLAIM_WITHIN: Duration = Duration::from_mins(10);
-/// The key of who writes one.
-const WRITER: &str = "checkpoint";
 
 /// Where the engine keeps checkpoints.
 #[derive(Clone)]
@@ -41,7 +38,7 @@ pub(super) struct NatsDepot {
     objects: ObjectStore,
     /// What the objects are made of.
     stream: Stream,
-    claims: kv::Store,
+    claims: Claims,
     bucket: String,
     /// What claims of this connection are known by.
     drawn: u64,
@@ -108,6 +105,7 @@ impl NatsDepot {
         };
         let stream = jetstream.get_stream(stored).await?;
         let drawn = RandomState::new().hash_one(&bucket);
+        let claims = Claims::new(claims, &bucket);
         Ok(NatsDepot { objects, stream, claims, bucket, drawn })
     }
 
@@ -115,7 +113,7 @@ impl NatsDepot {
     /// there before, or the log has more replicas now than when both were made.
     pub(super) fn check(&self, replicas: usize) -> Result<(), ConnectError> {
         let objects = &self.stream.cached_info().config;
-        let claims = &self.claims.stream.cached_info().config;
+        let claims = &self.claims.store.stream.cached_info().config;
         let count = |replicas: usize| replicas.to_string();
         let (file, never) = (StorageType::File, Duration::ZERO);
         let settings = [
@@ -131,12 +129,6 @@ impl NatsDepot {
                 Err(ConnectError::Setting { stream, setting, found, wanted })
             }
         }
-    }
-
-    /// What the newest claim says, as the leader has it.
-    async fn claimed(&self) -> Result<Bytes, async_nats::Error> {
-        let subject = format!("$KV.{}.{WRITER}", self.bucket);
-        Ok(self.claims.stream.get_last_raw_message_by_subject(&subject).await?.payload)
     }
 
     async fn stored(&self) -> Result<Vec<u64>, async_nats::Error> {
@@ -317,29 +309,27 @@ impl Depot for NatsLog {
     }
 
     fn claim(&self, server: &str) -> Result<bool, LogError> {
-        let server = server.to_owned();
-        self.ask(move |depot| {
-            let own = Bytes::from(format!("{server} {:016x}", depot.drawn));
-            async move {
-                match depot.claims.create(WRITER, own.clone()).await {
-                    Ok(_) => Ok(true),
-                    // It may be ours, where what was asked before had its answer lost.
-                    Err(error) if error.kind() == kv::CreateErrorKind::AlreadyExists => {
-                        Ok(depot.claimed().await? == own)
-                    }
-                    Err(error) => Err(error.into()),
-                }
-            }
-        })
+        let threads = self.threads.as_ref().ok_or(LogError::Closed)?;
+        let depot = self.depot.as_ref().ok_or(LogError::Closed)?;
+        let own = Bytes::from(format!("{server} {:016x}", depot.drawn));
+        let wanted = own.clone();
+        let claimed = self.ask(move |depot| {
+            let own = wanted.clone();
+            async move { depot.claims.claim(&own, GONE_AFTER).await }
+        })?;
+        if let Some(revision) = claimed {
+            depot.claims.keep(threads, own, revision);
+        }
+        Ok(claimed.is_some())
     }
 
     /// Also when it was closed, for a moment: whoever leaves while it writes lets others write.
     fn release(&self) {
         let (Some(threads), Some(depot)) = (&self.threads, self.depot.clone()) else { return };
+        depot.claims.let_go();
         let mut closed = self.closed.subscribe();
         let released = async move {
-            let asking =
-                asked(depot, |depot| async move { Ok(depot.claims.delete(WRITER).await?) });
+            let asking = asked(depot, |depot| async move { depot.claims.remove().await });
             let late = async {
                 drop(closed.wait_for(|closed| *closed).await);
                 sleep(ACK_WITHIN).await;
@@ -512,5 +502,33 @@ mod tests {
         let (ours, other) = (connect(), connect());
         let claims = [ours.claim("a"), ours.claim("a"), other.claim("a")];
         assert_eq!(claims.map(Result::unwrap), [true, true, false]);
+    }
+
+    /// As that of a server that was killed: else nobody would write one for ten minutes.
+    #[test]
+    fn a_claim_that_nobody_writes_anew_is_taken_over() {
+        let engine = NatsServers::start(1);
+        let connect = || NatsLog::connect(&engine.addresses(), &Options::default()).unwrap();
+        let (one, other) = (connect(), connect());
+        let name = Bytes::from_static;
+        let claim = |log: &NatsLog, own: &'static [u8], gone_after| {
+            let claimed = log
+                .ask(move |depot| async move { depot.claims.claim(&name(own), gone_after).await });
+            claimed.unwrap()
+        };
+        let renew = |revision| {
+            let renewed = one
+                .ask(move |depot| async move { depot.claims.renew(&name(b"one"), revision).await });
+            renewed.unwrap()
+        };
+        let first = claim(&one, b"one", CLAIM_WITHIN).unwrap();
+        // It is seen for the first time, and again too soon.
+        assert_eq!(claim(&other, b"other", Duration::ZERO), None);
+        assert_eq!(claim(&other, b"other", CLAIM_WITHIN), None);
+        let anew = renew(first).unwrap();
+        assert!(anew > first);
+        assert_eq!(claim(&other, b"other", Duration::ZERO), None);
+        assert!(claim(&other, b"other", Duration::ZERO) > Some(anew));
+        assert_eq!(renew(anew), None);
     }
 }

@@ -1,6 +1,7 @@
 //! The log in NATS JetStream: one stream with one subject; checkpoints in its object store.
 
 mod append;
+mod claims;
 mod depot;
 mod elsewhere;
 mod join;
