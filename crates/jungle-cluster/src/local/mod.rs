@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, RandomState};
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -352,18 +353,24 @@ impl Local {
         let is_first = state.lines.is_empty();
         let line = state.lines.remove(&id);
         let mut line = line.unwrap_or_else(|| Line::new(branch.clone(), base.clone(), at));
-        let (changes, number) = draft.into_changes(line.tip_mut());
-        let mut pending = Pending { number, time: now(), meta, changes, bytes: 0 };
-        let added = state.add(&mut pending, at, branch);
-        match &added {
-            Ok(_) => line.pending.push_back(Arc::new(pending)),
-            Err(_) => *line.tip_mut() = Tree::from_snapshot(&base),
+        // It looks at what it has done, and writes that. Where that cannot be read, or a bug is
+        // met, the entries before it stay: else they would have no places, and count as settled by
+        // the next one that has.
+        let added = catch_unwind(AssertUnwindSafe(|| {
+            let (changes, number) = draft.into_changes(line.tip_mut());
+            let mut pending = Pending { number, time: now(), meta, changes, bytes: 0 };
+            let revision = state.add(&mut pending, at, branch)?;
+            line.pending.push_back(Arc::new(pending));
+            Ok::<_, LocalError>((number, revision))
+        }));
+        if !matches!(added, Ok(Ok(_))) {
+            *line.tip_mut() = Tree::from_snapshot(&base);
         }
         if !line.pending.is_empty() {
             state.lines.insert(id, line);
         }
         drop(state);
-        let revision = added?;
+        let (number, revision) = added.unwrap_or_else(|cause| resume_unwind(cause))?;
         // Who publishes waits for it only while there is none.
         if is_first {
             self.news.notify_all();

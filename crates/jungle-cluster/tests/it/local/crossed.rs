@@ -1,5 +1,6 @@
 //! What others do while entries are on their way, or before they are read back.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -9,7 +10,9 @@ use jungle_cluster::{
     Cluster, Fault, JoinError, LaterLog, Local, LocalError, LocalId, LocalOutcome, Log, LogError,
     LogId, MemoryLog, WRITERS,
 };
-use jungle_db::{CommitOptions, Draft, Jungle, Retention, Revision};
+use jungle_db::{
+    CommitOptions, CommitRecord, Draft, Journal, JournalError, Jungle, Retention, Revision,
+};
 use jungle_store::{read_checkpoint, write_checkpoint};
 use jungle_testkit::Rng;
 use jungle_tree::{ArenaOptions, Key};
@@ -276,6 +279,38 @@ fn what_may_get_its_place_yet_is_not_refused() {
     // Behind a message of this server's it gets none.
     assert_eq!(local.publish_next().unwrap(), Some(removed));
     assert_eq!(local.outcome(removed).unwrap(), LocalOutcome::Refused);
+}
+
+/// A journal that panics once it is told to.
+struct Breaks(AtomicBool);
+
+impl Journal for Breaks {
+    fn append(&self, _: &CommitRecord) -> Result<(), JournalError> {
+        assert!(!self.0.swap(false, Ordering::SeqCst), "as it writes");
+        Ok(())
+    }
+}
+
+/// Else they would have no places, and a restart would take them for settled with what came later.
+#[test]
+fn what_was_kept_before_stays_where_keeping_more_panics() {
+    let jungle = Jungle::new().unwrap();
+    let cluster = Cluster::follow(Arc::new(MemoryLog::new()), &jungle, &options("kept")).unwrap();
+    let tree = jungle.create_tree("t").unwrap();
+    let journal = Arc::new(Breaks(AtomicBool::new(false)));
+    let outbox = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+    let local = Local::open(&cluster, Arc::new(outbox)).unwrap();
+    let append = || local.update(&tree, &CommitOptions::default(), |tx| tx.append(&[]));
+    let before = append().unwrap();
+    journal.0.store(true, Ordering::SeqCst);
+    catch_unwind(AssertUnwindSafe(append)).unwrap_err();
+    let after = append().unwrap();
+    assert_eq!(local.status().pending, 2);
+    while local.publish_next().unwrap().is_some() {}
+    for kept in [before, after] {
+        assert!(tree.read().root().child(&kept.value).is_some(), "{kept:?}");
+    }
+    assert_eq!(tree.read().root().child_count(), 2);
 }
 
 /// As where no answer came: what was sent may have its place, whatever ended the wait for it.
