@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::mem::{Discriminant, discriminant};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -138,16 +139,16 @@ impl Connection {
 
     /// Connects, unless it is closed meanwhile.
     fn make(&self) {
-        let made = (self.connect)();
+        // Who waits for it would wait for ever.
+        let made = catch_unwind(AssertUnwindSafe(|| (self.connect)()));
         let mut waiting = self.waiting();
         waiting.is_connecting = false;
         match made {
-            Ok(log) if !waiting.is_closed => {
+            Ok(Ok(log)) if !waiting.is_closed => {
                 waiting.pass_on(&*log);
                 self.log.get_or_init(|| log);
             }
-            Ok(_) => {}
-            Err(error) => {
+            Ok(Err(error)) => {
                 // Nobody waits for an answer that comes by itself.
                 if !error.is_away() && waiting.is_news(&error, Instant::now()) {
                     let why = error.source().map(ToString::to_string);
@@ -155,6 +156,8 @@ impl Connection {
                 }
                 waiting.failed = Some(error);
             }
+            // Of a panic it has printed where that was; whoever asks next has it tried again.
+            Ok(Ok(_)) | Err(_) => {}
         }
         drop(waiting);
         self.news.notify_all();
@@ -334,7 +337,22 @@ impl Log for LaterLog {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
+    use crate::engine::memory::MemoryLog;
+
+    #[test]
+    fn an_engine_is_looked_for_again_after_a_panic() {
+        let (engine, panics) = (MemoryLog::new(), AtomicBool::new(true));
+        let (id, here) = (engine.id(), engine.connect());
+        let log = LaterLog::new(id, move || {
+            assert!(!panics.swap(false, Ordering::SeqCst), "as it connects");
+            Ok(Arc::new(here.connect()) as Arc<dyn Log>)
+        });
+        assert!(matches!(log.bounds(), Err(LogError::NoAnswer { .. })));
+        assert_eq!(log.bounds().unwrap(), (1, 0));
+    }
 
     #[test]
     fn a_refusal_is_told_once_a_minute() {
