@@ -19,7 +19,7 @@ use crate::checkpoint::keeper::{Every, Keeper};
 use crate::cluster::Cluster;
 use crate::cluster::elsewhere::Elsewhere;
 use crate::cluster::survey::ServerStatus;
-use crate::engine::log::{self, Log, LogId};
+use crate::engine::log::{self, Log, LogError, LogId};
 use crate::error::{Fault, JoinError};
 use crate::follow::Follower;
 use crate::follow::behind;
@@ -434,6 +434,13 @@ fn follow_tail(follower: &Follower, log: &dyn Log, from: u64) {
         if follow_message(follower, log, sequence, &bytes).is_err() {
             return;
         }
+    }
+    if !follower.is_over() {
+        // Whatever reads it has broken off, and it was not closed.
+        let sequence = follower.place().sequence + 1;
+        let reason = LogError::NoAnswer { within: Duration::ZERO, last: Some("it ended".into()) };
+        // It is noted as the follower's.
+        drop(follower.fail(Fault::NotRead { sequence, reason }));
     }
 }
 

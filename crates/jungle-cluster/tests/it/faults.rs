@@ -643,3 +643,45 @@ fn a_server_that_panics_as_it_looks_for_its_place_says_so() {
     let fault = cluster.fault().unwrap();
     assert!(matches!(*fault, Fault::Panicked { sequence: 1 }), "{fault:?}");
 }
+
+/// A log of which messages come no more after the first, though it is not closed.
+struct Ending(MemoryLog);
+
+impl Log for Ending {
+    fn id(&self) -> LogId {
+        self.0.id()
+    }
+
+    fn append(&self, after: u64, message: &Bytes, within: Duration) -> Result<Appended, LogError> {
+        self.0.append(after, message, within)
+    }
+
+    fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+        self.0.get(sequence)
+    }
+
+    fn bounds(&self) -> Result<(u64, u64), LogError> {
+        self.0.bounds()
+    }
+
+    fn tail(&self, from: u64) -> Tail {
+        Box::new(self.0.tail(from).take(1))
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+}
+
+/// Else it would go on answering as if it knew what is there now.
+#[test]
+fn a_server_to_which_nothing_comes_any_more_says_so() {
+    let log = MemoryLog::new();
+    let (_jungle, cluster) = server(&Arc::new(Ending(log.connect())), "ends");
+    let other = server(&Arc::new(log.connect()), "other");
+    other.0.create_tree("t").unwrap();
+    assert!(!cluster.wait_for(Revision::new(u64::MAX), LONG));
+    let fault = cluster.fault().unwrap();
+    assert!(matches!(*fault, Fault::NotRead { sequence: 2, .. }), "{fault:?}");
+    assert!(fault.is_passing());
+}
