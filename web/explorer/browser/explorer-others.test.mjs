@@ -5,6 +5,16 @@ import { open, refuse, row, turn } from './browser.mjs'
 import { api, browser, drawn, garden, hold, server, visit } from './explorer.mjs'
 import { plant } from './garden.mjs'
 
+const STREAM = '**/watch?*'
+
+/** The page, loaded again, to which the server refuses its live stream. */
+async function withoutStream(page) {
+  await page.route(STREAM, refuse)
+  const refused = page.waitForResponse(STREAM)
+  await page.reload()
+  await refused
+}
+
 visit('what another does is seen at once', garden('both', '&path=/tools/0'), async (page) => {
   await page.locator('.live', { hasText: 'live' }).waitFor()
   const other = await open(browser, `${server.url}/explorer/?tree=both&path=/tools`, 'bo')
@@ -57,11 +67,7 @@ visit('what others make of a value that is being edited is told, and may be writ
 })
 
 visit('nothing is removed that was not seen', garden('unseen', '&path=/tools/0'), async (page) => {
-  const stream = '**/watch?*'
-  await page.route(stream, refuse)
-  const refused = page.waitForResponse(stream)
-  await page.reload()
-  await refused
+  await withoutStream(page)
   const remove = page.getByRole('button', { name: 'remove name' })
   await remove.waitFor()
   await api.commit('unseen', 'bo', 'renamed', [{ op: 'put', path: '/tools/0', attribute: 'name', value: 'a spade of bo' }])
@@ -73,17 +79,13 @@ visit('nothing is removed that was not seen', garden('unseen', '&path=/tools/0')
 })
 
 visit('the stream is opened again after the server refused it', garden('stream', '&path=/tools/0'), async (page) => {
-  const stream = '**/watch?*'
-  await page.route(stream, refuse)
-  const refused = page.waitForResponse(stream)
-  await page.reload()
-  await refused
+  await withoutStream(page)
   // Without it, too, one sees what one has saved.
   await page.getByRole('button', { name: /^edit name/ }).click()
   await page.getByLabel('value of name', { exact: true }).fill('a spade of ana')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('button', { name: 'edit name: "a spade of ana"' }).waitFor()
-  await page.unroute(stream)
+  await page.unroute(STREAM)
   await page.locator('.live', { hasText: 'live' }).waitFor()
   await api.commit('stream', 'bo', 'renamed', [{ op: 'put', path: '/tools/0', attribute: 'name', value: 'a spade of bo' }])
   await row(page, 'a spade of bo').waitFor()
@@ -177,11 +179,7 @@ visit('what others make of a long value is told, and may be written over', poem(
 })
 
 visit('of a long value nothing is removed that was not seen', poem('unseen-long'), async (page) => {
-  const stream = '**/watch?*'
-  await page.route(stream, refuse)
-  const refused = page.waitForResponse(stream)
-  await page.reload()
-  await refused
+  await withoutStream(page)
   const remove = page.getByRole('button', { name: 'remove poem' })
   await remove.waitFor()
   // As long as it was, with the same beginning.
