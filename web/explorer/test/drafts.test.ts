@@ -24,3 +24,15 @@ test('what was written of a node that was there before stays', () => {
   drafts.move('t', 'main', '/a', '/b')
   expect(['/a', '/b'].map((path) => texts(drafts, path))).toEqual([['of /a'], ['of /b']])
 })
+
+test('what is written of a tree goes along with its name, on all branches', () => {
+  const drafts = new Drafts()
+  write(drafts, 'main', '/a', 'of /a')
+  write(drafts, 'other', '/', 'of the root')
+  drafts.of('u', 'main', '/a').fresh = { name: 'n', text: 'of u' }
+  drafts.rename('t', 'v')
+  expect(drafts.ofTree('t')).toEqual([])
+  expect(drafts.ofTree('v').map(({ branch, path }) => `${branch} ${path}`)).toEqual(['main /a', 'other /'])
+  expect(written(drafts.of('v', 'main', '/a'))).toEqual([['n', 'of /a']])
+  expect(drafts.ofTree('u').length).toBe(1)
+})

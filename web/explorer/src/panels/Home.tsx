@@ -6,6 +6,7 @@ import { ago, clock } from '../model/words.ts'
 import { Dialog } from '../parts/Dialog.tsx'
 import { Link } from '../parts/Link.tsx'
 import type { App } from '../state/app.ts'
+import { discard } from '../state/drafts.ts'
 import { Cluster } from './Cluster.tsx'
 
 type Asked = { what: 'rename' | 'delete'; tree: Tree } | undefined
@@ -60,9 +61,19 @@ export function Home({ app }: { app: App }) {
 
 function Question({ app, asked: { what, tree }, onClose }: { app: App; asked: NonNullable<Asked>; onClose: () => void }) {
   const [name, setName] = useState(tree.name)
+  const drafts = app.drafts.ofTree(tree.name)
+  const remove = async () => {
+    const isGone = await app.did(api.deleteTree(tree.name).then(() => true))
+    if (isGone) drafts.forEach(discard)
+    return isGone
+  }
+  const rename = async () => {
+    const renamed = await app.did(api.renameTree(tree.name, name))
+    if (renamed) app.drafts.rename(tree.name, renamed.name)
+    return renamed
+  }
   const act = async () => {
-    if (what === 'delete') await app.did(api.deleteTree(tree.name))
-    else if (await app.did(api.renameTree(tree.name, name)) === undefined) return
+    if (!await (what === 'delete' ? remove() : rename())) return
     onClose()
     await app.loadTrees()
   }
@@ -70,6 +81,7 @@ function Question({ app, asked: { what, tree }, onClose }: { app: App; asked: No
     return (
       <Dialog app={app} title={`Delete ${tree.name}?`} does="Delete" isBad onDo={act} onClose={onClose}>
         <p>All {count(tree.nodes)} nodes go, with their history, branches and tags. That cannot be taken back.</p>
+        {drafts.length > 0 && <p>What you wrote there and have not saved goes, too.</p>}
       </Dialog>
     )
   }

@@ -18,7 +18,8 @@ export interface Editing {
 
 /** What is written of one node. */
 export interface Draft {
-  readonly tree: string
+  /** What the tree is called; it may be renamed. */
+  tree: string
   readonly branch: string
   /** Where the node is; it may be moved. */
   path: string
@@ -51,21 +52,33 @@ export class Drafts {
 
   /** What is written of a node, and of those below it. */
   within(tree: string, branch: string, top: string): Draft[] {
-    return this.written.filter((draft) => draft.tree === tree && draft.branch === branch && isWithin(draft.path, top))
+    return this.ofTree(tree).filter((draft) => draft.branch === branch && isWithin(draft.path, top))
+  }
+
+  /** What is written of a tree, on all its branches. */
+  ofTree(tree: string): Draft[] {
+    return this.written.filter((draft) => draft.tree === tree)
   }
 
   /** A node was moved: what is written of it, and of those below it, goes along. */
   move(tree: string, branch: string, from: string, to: string): void {
-    for (const draft of this.within(tree, branch, from)) {
-      const path = to + draft.path.slice(from.length)
-      const id = idOf(tree, branch, path)
-      const other = this.all.get(id)
-      // What was written of one that was there before is not lost.
-      if (other !== undefined && written(other).length > 0) continue
-      this.all.delete(idOf(tree, branch, draft.path))
-      draft.path = path
-      this.all.set(id, draft)
-    }
+    for (const draft of this.within(tree, branch, from)) this.carry(draft, tree, to + draft.path.slice(from.length))
+  }
+
+  /** A tree was renamed: what is written of it goes along. */
+  rename(tree: string, name: string): void {
+    for (const draft of this.ofTree(tree)) this.carry(draft, name, draft.path)
+  }
+
+  private carry(draft: Draft, tree: string, path: string): void {
+    const id = idOf(tree, draft.branch, path)
+    const other = this.all.get(id)
+    // What was written of one that was there before is not lost.
+    if (other !== undefined && written(other).length > 0) return
+    this.all.delete(idOf(draft.tree, draft.branch, draft.path))
+    draft.tree = tree
+    draft.path = path
+    this.all.set(id, draft)
   }
 }
 
