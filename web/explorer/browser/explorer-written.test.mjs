@@ -156,3 +156,29 @@ visit('what is written of a tree goes along where one renames it, and goes where
   await remove.waitFor({ state: 'detached' })
   assert.equal(await unsaved.innerText(), '')
 })
+
+visit('who leaves the page is asked where something is not saved, and only there', garden('leaving', '&path=/tools/0'), async (page) => {
+  const edit = page.getByRole('button', { name: /^edit name/ })
+  const field = page.getByLabel('value of name', { exact: true })
+  const asked = []
+  page.on('dialog', async (dialog) => {
+    asked.push(dialog.type())
+    // The first time one stays.
+    await (asked.length === 1 ? dialog.dismiss() : dialog.accept())
+  })
+  // Opened, and nothing written.
+  await edit.click()
+  await field.waitFor()
+  await page.reload()
+  await edit.click()
+  assert.deepEqual(asked, [])
+  await field.fill('a spade of ana')
+  const told = page.waitForEvent('dialog')
+  // The page waits for the answer, and this must not wait for the page.
+  await page.evaluate(() => { setTimeout(() => location.reload()) })
+  await told
+  assert.equal(await field.inputValue(), 'a spade of ana')
+  await page.reload()
+  await edit.waitFor()
+  assert.deepEqual(asked, ['beforeunload', 'beforeunload'])
+})

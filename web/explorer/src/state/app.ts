@@ -48,6 +48,9 @@ export class App {
 
   constructor() {
     addEventListener('popstate', () => this.arrive(readAddress(location.search)))
+    addEventListener('beforeunload', (event) => {
+      if (this.drafts.written.length > 0) event.preventDefault()
+    })
     this.showTheme()
     this.arrive(this.address)
   }
