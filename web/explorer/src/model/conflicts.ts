@@ -1,0 +1,42 @@
+/** How conflicts are settled: one by one, or all as one side has them. */
+
+import type { Conflict, Settled, Side, Value } from '../api/types.ts'
+
+/** While another value is being written it is not settled: else what was chosen before would be done. */
+export type Choice = { take: Side } | { value: Value } | 'writing'
+
+export interface Choices {
+  /** What was chosen for one alone, by its place. */
+  each: ReadonlyMap<string, Choice>
+  /** Whose side is taken in all others. */
+  prevails?: Side | undefined
+}
+
+export const NOTHING_CHOSEN: Choices = { each: new Map() }
+
+export const placeOf = ({ path, attribute }: Conflict) => (attribute === undefined ? path : `${path}\n${attribute}`)
+
+export function choiceOf({ each, prevails }: Choices, conflict: Conflict): Choice | undefined {
+  return each.get(placeOf(conflict)) ?? (prevails && { take: prevails })
+}
+
+export function choose({ each, prevails }: Choices, conflict: Conflict, choice: Choice): Choices {
+  return { each: new Map([...each, [placeOf(conflict), choice]]), prevails }
+}
+
+/** How many are not settled, of so many of which these are listed. */
+export function openOf({ each, prevails }: Choices, listed: readonly Conflict[], total: number): number {
+  const chosen = listed.flatMap((one) => each.get(placeOf(one)) ?? [])
+  const writing = chosen.filter((choice) => choice === 'writing').length
+  return prevails === undefined ? total - chosen.length + writing : writing
+}
+
+/** As the server takes it. */
+export function settled({ each, prevails }: Choices, listed: readonly Conflict[]): Settled {
+  const resolve = listed.flatMap((conflict) => {
+    const { path, attribute } = conflict
+    const choice = each.get(placeOf(conflict))
+    return choice && choice !== 'writing' ? [{ path, ...(attribute === undefined ? {} : { attribute }), ...choice }] : []
+  })
+  return { resolve, ...(prevails && { prevails }) }
+}
