@@ -103,3 +103,58 @@ visit('nothing is taken back before it is shown', garden('undo', '&view=changes'
   await page.locator('.change.removed', { hasText: '/tools/1' }).waitFor()
   await undo.waitFor()
 })
+
+const name = (tool, value) => ({ op: 'put', path: `/tools/${tool}`, attribute: 'name', value })
+
+/** A tree, shown at a revision of which others have changed a part since. */
+const changedSince = (tree) => async () => {
+  await plant(api, tree)
+  const lent = { op: 'put', path: '/tools/3', attribute: 'borrowed', value: true }
+  const { revision } = await api.commit(tree, 'ana', 'names', [name(0, 'a spade of ana'), name(1, 'a rake of ana'), lent])
+  await api.commit(tree, 'bo', 'other names', [name(0, 'a spade of bo'), name(1, 'a rake of bo')])
+  return `?tree=${tree}&view=changes&at=${revision}`
+}
+
+const tool = async (tree, at) => (await api.get(`/trees/${tree}/node?path=/tools/${at}`)).attributes
+
+visit('what was changed since is settled where a revision is taken back', changedSince('since'), async (page) => {
+  const undo = page.getByRole('button', { name: /^Take back revision/ })
+  const conflict = (path) => page.getByRole('group').filter({ hasText: path })
+  await undo.press('Enter')
+  await page.getByRole('heading', { name: '2 conflicts' }).waitFor()
+  await page.locator('.sheet section:focus').waitFor()
+  await page.getByRole('status').filter({ hasText: '2 conflicts are not settled' }).waitFor()
+  assert.ok(await undo.isDisabled())
+  assert.equal((await tool('since', 3)).borrowed.value, true, 'nothing is taken back yet')
+  await page.getByRole('button', { name: 'All as now' }).click()
+  assert.ok(await undo.isEnabled())
+  await conflict('/tools/0').getByLabel('before').check()
+  await conflict('/tools/1').getByLabel('another').check()
+  await conflict('/tools/1').getByRole('textbox').fill('a rake of both')
+  assert.ok(await undo.isDisabled())
+  await conflict('/tools/1').getByRole('button', { name: 'Take this' }).click()
+  await undo.click()
+  await page.locator('.told', { hasText: 'took back' }).waitFor()
+  assert.equal(query(page).get('at'), null)
+  const names = [(await tool('since', 0)).name.value, (await tool('since', 1)).name.value]
+  assert.deepEqual(names, ['spade', 'a rake of both'])
+  assert.equal((await tool('since', 3)).borrowed.value, false)
+})
+
+visit('nothing is taken back over what nobody has seen', changedSince('since-then'), async (page) => {
+  const undo = page.getByRole('button', { name: /^Take back revision/ })
+  await undo.click()
+  await page.getByRole('button', { name: /^All as before/ }).click()
+  await api.commit('since-then', 'bo', 'a third name', [name(0, 'another spade of bo')])
+  await undo.click()
+  await page.getByRole('alert').filter({ hasText: 'main has changed since' }).waitFor()
+  assert.equal((await tool('since-then', 0)).name.value, 'another spade of bo')
+  await page.getByRole('button', { name: 'Look again' }).click()
+  await page.getByRole('group').filter({ hasText: 'another spade of bo' }).getByLabel('now').check()
+  await page.getByText('1 conflict is not settled').waitFor()
+  await page.getByRole('group').filter({ hasText: '/tools/1' }).getByLabel('before').check()
+  await undo.click()
+  await page.locator('.told', { hasText: 'took back' }).waitFor()
+  const names = [(await tool('since-then', 0)).name.value, (await tool('since-then', 1)).name.value]
+  assert.deepEqual(names, ['another spade of bo', 'rake'])
+})

@@ -1,7 +1,8 @@
 /** Asks the server. Every address is made here, so that every part of it is encoded here. */
 
 import type {
-  Branch, Child, Children, Cluster, Committed, Diff, Edit, Found, Me, Node, Preview, Revision, Settled, Tag, Tree,
+  Branch, Child, Children, Cluster, Committed, Diff, Edit, Found, Me, Node, Preview, RevertPreview,
+  Revision, Settled, Tag, Tree,
 } from './types.ts'
 import type { Form } from '../model/forms.ts'
 
@@ -29,7 +30,12 @@ export interface Version {
 }
 
 /** A preview of a merge, and what to send so that just that is merged. */
-export type Seen = Preview & { tag: string }
+export type Seen = Tagged<Preview>
+
+/** The same of a revert. */
+export type SeenRevert = Tagged<RevertPreview>
+
+type Tagged<T> = T & { tag: string }
 
 export interface Told {
   author: string
@@ -79,6 +85,11 @@ function logIn(): void {
 async function get<T>(url: string, signal?: AbortSignal): Promise<T> {
   const response = await send(url, signal ? { signal } : {})
   return (await response.json()) as T
+}
+
+async function tagged<T>(url: string): Promise<Tagged<T>> {
+  const response = await send(url)
+  return { ...((await response.json()) as T), tag: response.headers.get('ETag') ?? '' }
 }
 
 async function write<T>(method: string, url: string, body?: unknown, headers = {}): Promise<T> {
@@ -185,9 +196,18 @@ export const commit = (
 ) => write<Committed>('POST', address(tree, '/commits', { branch }), { ...told, edits },
   { 'Idempotency-Key': once(), ...upon(tag) })
 
-export const revert = (
-  tree: string, branch: string, revision: number, mode: 'undo' | 'restore', told: Told,
-) => write<Committed>('POST', address(tree, '/reverts'), { branch, revision, mode, ...told })
+export interface Wanted extends Partial<Settled> {
+  revision: number
+  mode: 'undo' | 'restore'
+}
+
+/** What taking back a revision would do, with the `ETag` of the branch. */
+export const previewRevert = (tree: string, branch: string, revision: number) =>
+  tagged<RevertPreview>(address(tree, '/reverts', { branch, revision }))
+
+/** With the `ETag` of a version, nothing is done once there is a newer one. */
+export const revert = (tree: string, branch: string, wanted: Wanted, told: Told, tag = '') =>
+  write<Committed>('POST', address(tree, '/reverts'), { branch, ...wanted, ...told }, upon(tag))
 
 export const branches = (tree: string): Promise<Branch[]> => all(
   (after) => get<{ branches: Branch[]; next?: string }>(address(tree, '/branches', { after })),
@@ -208,10 +228,8 @@ export const deleteTag = (tree: string, name: string) =>
   write<void>('DELETE', address(tree, `/tags/${encodeURIComponent(name)}`))
 
 /** What a merge would do, with the `ETag` of the branch it would go into. */
-export async function preview(tree: string, from: string, into: string): Promise<Seen> {
-  const response = await send(address(tree, '/merges', { from, into }))
-  return { ...((await response.json()) as Preview), tag: response.headers.get('ETag') ?? '' }
-}
+export const preview = (tree: string, from: string, into: string) =>
+  tagged<Preview>(address(tree, '/merges', { from, into }))
 
 /** Merges what was seen: nothing, where either branch has something newer. */
 export const merge = (

@@ -109,6 +109,9 @@ export interface Preview {
   changes: Change[]
 }
 
+/** What taking back a revision would do: ours is what is there now, the base that revision, theirs what was before. */
+export type RevertPreview = Omit<Preview, 'from' | 'into'>
+
 export type Side = 'ours' | 'theirs'
 
 /** How conflicts are settled: one by one, and all others as a side has them. */

@@ -7,6 +7,7 @@ import { clock } from '../model/words.ts'
 import { ChangeList } from '../parts/ChangeList.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Person } from '../parts/Person.tsx'
+import { Undo } from './Undo.tsx'
 
 interface Loaded {
   from: number
@@ -78,7 +79,7 @@ export function ChangesPanel({ app, session }: PanelProps) {
           <Totals signs={rows.map(({ sign }) => sign)} isAll={loaded.next === null} total={loaded.total} />
           <ChangeList app={app} rows={rows} heads={[`revision ${loaded.from}`, `revision ${loaded.to}`]} />
           {isCurrent && loaded.next !== null && <button type="button" onClick={() => void more()}>More</button>}
-          {isCurrent && <Undo app={app} session={session} revision={to.revision} isOne={from === before} />}
+          {isCurrent && <Undo key={to.revision} app={app} session={session} revision={to.revision} isOne={from === before} />}
         </>
       )}
     </>
@@ -95,24 +96,6 @@ function Totals({ signs, isAll, total }: { signs: Sign[]; isAll: boolean; total:
         .filter(([, many]) => many > 0)
         .map(([name, many]) => <span key={name} class={name}>{count(many)} {name}</span>)}
       {!isAll && <span class="quiet">of {count(total)} changes</span>}
-    </p>
-  )
-}
-
-/** Takes back what one revision did, or goes back to it: both are new commits. */
-function Undo({ app, session, revision, isOne }: PanelProps & { revision: number; isOne: boolean }) {
-  const does = async (mode: 'undo' | 'restore', said: string) => {
-    const done = await app.did(api.revert(session.tree, session.branch, revision, mode, app.told(said)))
-    if (done === undefined) return
-    app.go({ at: undefined, from: undefined })
-    session.refresh()
-    app.say(done.changed ? `${said}: revision ${done.revision}` : 'there was nothing to change')
-  }
-  if (!app.mayBranch) return null
-  return (
-    <p class="actions">
-      {isOne && <button type="button" onClick={() => void does('undo', `took back ${revision}`)}>Take back revision {revision}</button>}
-      {app.address.at !== undefined && <button type="button" onClick={() => void does('restore', `went back to ${revision}`)}>Go back to revision {revision}</button>}
     </p>
   )
 }
