@@ -62,6 +62,16 @@ visit('Enter saves a value where it is written, and nowhere else', garden('enter
   assert.equal(commits, 1)
 })
 
+visit('who chooses a type goes on choosing', garden('typing', '&path=/tools/0'), async (page) => {
+  await page.getByRole('button', { name: /^edit name/ }).click()
+  await page.locator('[aria-label="value of name"]:focus').waitFor()
+  const type = page.getByLabel('type of name')
+  await type.focus()
+  await type.selectOption('int')
+  await page.locator('input[aria-label="value of name"]').waitFor()
+  assert.ok(await type.evaluate((it) => it === document.activeElement))
+})
+
 visit('the keyboard goes on where it was', garden('keyboard', '&path=/tools/0'), async (page) => {
   const isFocused = (begin) => page.waitForFunction((begin) => {
     const { activeElement } = document

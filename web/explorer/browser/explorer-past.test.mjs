@@ -104,6 +104,21 @@ visit('nothing is taken back before it is shown', garden('undo', '&view=changes'
   await undo.waitFor()
 })
 
+visit('who tags a revision may go elsewhere meanwhile', garden('tagging', '&view=history'), async (page) => {
+  await page.locator('.live', { hasText: 'live' }).waitFor()
+  const { revisions: [{ revision }] } = await api.get('/trees/tagging/revisions?limit=1')
+  await page.getByRole('button', { name: `tag revision ${revision}`, exact: true }).click()
+  const field = page.getByLabel(`tag for revision ${revision}`)
+  await field.fill('harvest')
+  const search = page.getByRole('searchbox')
+  await search.focus()
+  await api.commit('tagging', 'bo', 'the rake goes', [{ op: 'remove', path: '/tools/1' }])
+  await page.locator('.history', { hasText: 'the rake goes' }).waitFor()
+  assert.ok(await search.evaluate((it) => it === document.activeElement))
+  await field.press('Enter')
+  await page.locator('.history .tag', { hasText: 'harvest' }).waitFor()
+})
+
 const name = (tool, value) => ({ op: 'put', path: `/tools/${tool}`, attribute: 'name', value })
 
 /** A tree, shown at a revision of which others have changed a part since. */

@@ -5,6 +5,7 @@ import { ago, clock } from '../model/words.ts'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
 import { Person } from '../parts/Person.tsx'
+import { focus } from '../state/focus.ts'
 
 /** Revisions that are listed at a time. */
 const STEP = 100
@@ -67,7 +68,7 @@ function TagButton({ app, session, one }: PanelProps & { one: Revision }) {
   }
   return (
     <form onSubmit={submit}>
-      <input class="short" aria-label={`tag for revision ${one.revision}`} placeholder="tag" value={name} ref={(input) => input?.focus()} onInput={(event) => setName(event.currentTarget.value)} onKeyDown={(event) => { if (event.key === 'Escape') setName(undefined) }} />
+      <input class="short" aria-label={`tag for revision ${one.revision}`} placeholder="tag" value={name} ref={focus} onInput={(event) => setName(event.currentTarget.value)} onKeyDown={(event) => { if (event.key === 'Escape') setName(undefined) }} />
     </form>
   )
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { App, Theme } from '../state/app.ts'
+import { focus } from '../state/focus.ts'
 import { expression } from '../model/words.ts'
 import { Person } from './Person.tsx'
 import { Link } from './Link.tsx'
@@ -98,7 +99,7 @@ function Who({ app }: { app: App }) {
   return (
     <input
       class="who" aria-label="your name" maxLength={80} value={app.author === 'somebody' ? '' : app.author}
-      placeholder="your name" ref={(input) => input?.focus()} onBlur={keep}
+      placeholder="your name" ref={focus} onBlur={keep}
       onKeyDown={(event) => { if (!event.isComposing && (event.key === 'Enter' || event.key === 'Escape')) keep(event) }}
     />
   )

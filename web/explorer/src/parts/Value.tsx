@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Attributes, Kind, Value } from '../api/types.ts'
 import { edited, KINDS, read, shown, type Typed } from '../model/value.ts'
 
@@ -63,10 +63,18 @@ interface EditorProps {
   isFocused?: boolean
 }
 
+/** Where the value itself is written. */
+const FIELD = '[aria-label^="value of"]'
+
 /** A value being written: its type and what it is. What cannot be is said, and not kept. */
 export function ValueEditor({ value, typed, label, onKeep, onCancel, onWrite, keep = 'Save', isFocused = true }: EditorProps) {
   const [{ kind, text }, setTyped] = useState<Typed>(typed ?? { kind: value.type, text: edited(value) })
   const [wrong, setWrong] = useState<string>()
+  const editor = useRef<HTMLSpanElement>(null)
+  // Once: who has chosen another type, which may have another field, may go on choosing.
+  useLayoutEffect(() => {
+    if (isFocused) editor.current?.querySelector<HTMLElement>(FIELD)?.focus()
+  }, [])
   const write = (next: Typed) => {
     setTyped(next)
     setWrong(undefined)
@@ -90,11 +98,11 @@ export function ValueEditor({ value, typed, label, onKeep, onCancel, onWrite, ke
   }
   const change = (next: Kind) => write({ kind: next, text: next === 'bool' && text !== 'true' ? 'false' : text })
   return (
-    <span class="editor" onKeyDown={key}>
+    <span ref={editor} class="editor" onKeyDown={key}>
       <select aria-label={`type of ${label}`} value={kind} onChange={(event) => change(event.currentTarget.value as Kind)}>
         {KINDS.map((one) => <option key={one}>{one}</option>)}
       </select>
-      <Field kind={kind} text={text} label={label} isFocused={isFocused} onText={(next) => write({ kind, text: next })} />
+      <Field kind={kind} text={text} label={label} onText={(next) => write({ kind, text: next })} />
       <button type="button" class="main" onClick={submit}>{keep}</button>
       {onCancel && <button type="button" onClick={onCancel}>Cancel</button>}
       {wrong && <span class="wrong" role="alert">{wrong}</span>}
@@ -106,17 +114,11 @@ interface FieldProps {
   kind: Kind
   text: string
   label: string
-  isFocused: boolean
   onText: (text: string) => void
 }
 
-function Field({ kind, text, label, isFocused, onText }: FieldProps) {
-  const shared = {
-    'aria-label': `value of ${label}`,
-    value: text,
-    ref: (field: HTMLElement | null) => { if (isFocused && field?.dataset['seen'] === undefined && field) { field.dataset['seen'] = ''; field.focus() } },
-    spellcheck: false,
-  }
+function Field({ kind, text, label, onText }: FieldProps) {
+  const shared = { 'aria-label': `value of ${label}`, value: text, spellcheck: false }
   const input = (event: { currentTarget: { value: string } }) => onText(event.currentTarget.value)
   switch (kind) {
     case 'null':

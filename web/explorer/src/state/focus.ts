@@ -6,6 +6,9 @@ const HEADING = 'h1[tabindex]'
 /** Nothing that is written in: the next key may be meant for the page, and a phone would show its own keys. */
 const USABLE = 'button:not(:disabled), a[href], select'
 
+/** For a field that opens: always the same, or it would have the focus again whenever the page is drawn. */
+export const focus = (field: HTMLElement | null) => field?.focus()
+
 /** Watches over the focus, until what it returns is called. */
 export function keepFocus(): () => void {
   /** What had the focus last, and all that it is in. */
