@@ -157,6 +157,27 @@ visit('what is written of a tree goes along where one renames it, and goes where
   assert.equal(await unsaved.innerText(), '')
 })
 
+visit('what is written of a branch goes where one deletes it, once it is gone', garden('twig', '&path=/tools/0&branch=winter'), async (page) => {
+  const unsaved = page.locator('.unsaved')
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: /^edit name/ }).click()
+  await page.getByLabel('value of name', { exact: true }).fill('a spade of ana')
+  await page.getByRole('link', { name: 'Branches', exact: true }).click()
+  await unsaved.getByRole('link', { name: '/tools/0 on winter', exact: true }).waitFor()
+  const remove = page.getByRole('button', { name: 'delete branch winter' })
+  const again = () => dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+  await remove.click()
+  await dialog.getByText('What you wrote there and have not saved goes, too.').waitFor()
+  await page.route('**/branches/winter', refuse, { times: 1 })
+  await again()
+  await dialog.getByRole('alert').waitFor()
+  assert.notEqual(await unsaved.innerText(), '')
+  await again()
+  await remove.waitFor({ state: 'detached' })
+  assert.equal(await unsaved.innerText(), '')
+  assert.equal(query(page).get('branch'), null)
+})
+
 visit('who leaves the page is asked where something is not saved, and only there', garden('leaving', '&path=/tools/0'), async (page) => {
   const edit = page.getByRole('button', { name: /^edit name/ })
   const field = page.getByLabel('value of name', { exact: true })

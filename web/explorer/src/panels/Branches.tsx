@@ -5,6 +5,7 @@ import { ago, freeName } from '../model/words.ts'
 import { Dialog } from '../parts/Dialog.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { Link } from '../parts/Link.tsx'
+import { discard } from '../state/drafts.ts'
 
 /** The branches and tags of a tree. */
 export function BranchesPanel({ app, session }: PanelProps) {
@@ -20,10 +21,13 @@ export function BranchesPanel({ app, session }: PanelProps) {
   }
   useEffect(() => void load(), [tree, session.head])
   if (branches === undefined) return null
+  const written = doomed === undefined ? [] : app.drafts.within(tree, doomed, '/')
   const remove = async (name: string) => {
-    doom(undefined)
     const isGone = await app.did(api.deleteBranch(tree, name).then(() => true))
-    if (isGone && name === session.branch) app.go({ branch: 'main', at: undefined })
+    if (!isGone) return load()
+    written.forEach(discard)
+    doom(undefined)
+    if (name === session.branch) app.go({ branch: 'main', at: undefined })
     else await load()
   }
   const removeTag = async (name: string) => {
@@ -48,8 +52,9 @@ export function BranchesPanel({ app, session }: PanelProps) {
         ))}
       </ul>
       {doomed !== undefined && (
-        <Dialog app={app} title={`Delete the branch ${doomed}?`} does="Delete" isBad onDo={() => void remove(doomed)} onClose={() => doom(undefined)}>
+        <Dialog app={app} title={`Delete the branch ${doomed}?`} does="Delete" isBad onDo={() => remove(doomed)} onClose={() => doom(undefined)}>
           <p>What was committed to it alone goes with it.</p>
+          {written.length > 0 && <p>What you wrote there and have not saved goes, too.</p>}
         </Dialog>
       )}
       {app.mayBranch && <NewBranch app={app} session={session} taken={branches.map(({ name }) => name)} />}
