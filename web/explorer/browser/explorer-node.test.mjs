@@ -121,6 +121,20 @@ visit('nodes are added, moved and deleted', garden('work', '&path=/tools'), asyn
   assert.equal(query(page).get('path'), '/beds')
 })
 
+visit('no node is added without the value that was written for it', garden('valued', '&path=/tools'), async (page) => {
+  await page.getByRole('button', { name: 'Add a child' }).click()
+  const dialog = page.getByRole('dialog')
+  const attribute = dialog.getByLabel('Attribute')
+  await attribute.fill('')
+  await dialog.getByLabel('Value').fill('a hoe')
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  await dialog.locator('input:invalid:focus').waitFor()
+  assert.equal((await api.get('/trees/valued/node?path=/tools')).child_count, 4)
+  await attribute.fill('name')
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  await row(page, 'a hoe').waitFor()
+})
+
 visit('a question about a node is put of that one alone', garden('asked', '&path=/tools/0'), async (page) => {
   const dialog = page.getByRole('dialog')
   const isShown = (name) => page.getByRole('heading', { name }).waitFor()

@@ -38,7 +38,7 @@ function Add({ app, session, node, onClose }: AskProps) {
   const isPosition = node.path !== session.top && /^-?\d/.test(lastKey(node.path))
   const places = PLACES.filter((one) => one === 'append' || one === 'named' || isPosition)
   const add = async () => {
-    const attributes: Attributes = text === '' || attribute === '' ? {} : { [attribute]: guess(text) }
+    const attributes: Attributes = text === '' ? {} : { [attribute]: guess(text) }
     const edits: Record<Place, Edit> = {
       append: { op: 'append', path: node.path, attributes },
       named: { op: 'insert', path: child(node.path, keyOf(name)), attributes },
@@ -63,7 +63,7 @@ function Add({ app, session, node, onClose }: AskProps) {
       </label>
       {place === 'named' && <label>Name <input value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>}
       <div class="pair">
-        <label>Attribute <input value={attribute} onInput={(event) => setAttribute(event.currentTarget.value)} /></label>
+        <label>Attribute <input value={attribute} required={text !== ''} onInput={(event) => setAttribute(event.currentTarget.value)} /></label>
         <label>Value <input autofocus value={text} onInput={(event) => setText(event.currentTarget.value)} placeholder="may be left empty" /></label>
       </div>
     </Dialog>
