@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chosen, query, row } from './browser.mjs'
-import { api, browser, garden, hold, server, visit } from './explorer.mjs'
+import { api, browser, drawn, garden, hold, server, visit } from './explorer.mjs'
 import { plant, sow } from './garden.mjs'
 
 visit('trees are made, renamed and deleted', '?', async (page) => {
@@ -131,4 +131,17 @@ test('what comes before the first frame is shown, too', { timeout: 180_000 }, as
   await page.goto(`${server.url}/explorer/`)
   await page.getByRole('link', { name: 'early' }).waitFor()
   await context.close()
+})
+
+visit('who goes into the past while a node is looked for is told of nothing', async () => {
+  await sow(api, 'apart', 1_000)
+  return '?tree=apart'
+}, async (page) => {
+  const { asked } = await hold(page, (url) => url.pathname.endsWith('/children') && url.searchParams.get('limit') === '1')
+  await page.goto(`${server.url}/explorer/?tree=apart&path=/900`)
+  await asked
+  await page.keyboard.press('[')
+  await page.locator('.timeline.past').waitFor()
+  await drawn(page)
+  assert.equal(await page.locator('.notice').count(), 0)
 })

@@ -193,6 +193,17 @@ export class Session {
 
   /** Opens what is above a path and loads where it stands; the row it is in, if it is there. */
   async reveal(path: string): Promise<number | undefined> {
+    const { signal } = this.version
+    try {
+      return await this.openUpTo(path)
+    } catch (error) {
+      // Another version is shown by now.
+      if (signal.aborted) return undefined
+      throw error
+    }
+  }
+
+  private async openUpTo(path: string): Promise<number | undefined> {
     let row: number | undefined = 0
     for (const at of ancestors(path).filter((above) => isBelow(above, this.top))) {
       const above = this.forest.opened(parent(at)!)
