@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chosen, query, row } from './browser.mjs'
+import { chosen, query, refuse, row } from './browser.mjs'
 import { api, browser, drawn, garden, hold, server, visit } from './explorer.mjs'
 import { plant, sow } from './garden.mjs'
 
@@ -144,4 +144,15 @@ visit('who goes into the past while a node is looked for is told of nothing', as
   await page.locator('.timeline.past').waitFor()
   await drawn(page)
   assert.equal(await page.locator('.notice').count(), 0)
+})
+
+visit('a tree of which the server tells nothing is asked for again', garden('untold'), async (page) => {
+  const revisions = /\/revisions\?/
+  await page.route(revisions, refuse)
+  await page.reload()
+  const again = page.getByRole('button', { name: 'Try again' })
+  await again.waitFor()
+  await page.unroute(revisions)
+  await again.click()
+  await row(page, 'tools').waitFor()
 })

@@ -46,7 +46,7 @@ function Without({ app }: { app: App }) {
   return (
     <main class="home-page">
       <h1>{tree}</h1>
-      <p>The server did not say what you may read here.</p>
+      <p>The server did not say what is here.</p>
       <button type="button" class="main" onClick={() => void app.open()}>Try again</button>
     </main>
   )

@@ -30,7 +30,7 @@ export class App {
   session: Session | undefined
   /** Which opening of a tree is the newest. */
   private opening: object | undefined
-  /** It is not known what of the tree may be read: the server did not say. */
+  /** Nothing is known of the tree, or of what of it may be read: the server did not say. */
   isUntold = false
   /** Who this is, once the server has said so. */
   me: Me | undefined
@@ -189,6 +189,11 @@ export class App {
     if (error instanceof api.Problem && error.status === 404) {
       if (session.branch === 'main') this.home()
       else this.go({ branch: 'main', at: undefined }, 'replace')
+    } else if (session.head === 0) {
+      session.end()
+      this.session = undefined
+      this.isUntold = true
+      this.changed()
     }
   }
 
