@@ -56,6 +56,28 @@ visit('a value for a conflict that is being written is not passed over', garden(
   assert.equal(attributes.name.value, 'Garlic and chives')
 })
 
+visit('what is chosen and written for conflicts stays where one looks at their nodes', garden('looked', '&view=merge&merge=winter'), async (page) => {
+  const conflict = page.getByRole('group').filter({ hasText: '/beds/vegetables/0' })
+  const merge = page.getByRole('button', { name: 'Merge winter into main' })
+  const look = async () => {
+    await conflict.getByRole('link').click()
+    await page.getByRole('heading', { name: 'Tomato, the yellow one' }).waitFor()
+    await page.goBack()
+    await conflict.waitFor()
+  }
+  await conflict.getByLabel('another').check()
+  await conflict.getByRole('textbox').fill('Garlic and chives')
+  await look()
+  assert.equal(await conflict.getByRole('textbox').inputValue(), 'Garlic and chives')
+  assert.ok(await merge.isDisabled())
+  await conflict.getByRole('button', { name: 'Take this' }).click()
+  await look()
+  await merge.click()
+  await page.locator('.told', { hasText: 'merged winter' }).waitFor()
+  const { attributes } = await api.get('/trees/looked/node?path=/beds/vegetables/0')
+  assert.equal(attributes.name.value, 'Garlic and chives')
+})
+
 const namesSpade = (value) => [{ op: 'put', path: '/tools/0', attribute: 'name', value }]
 
 visit('what is being written for a conflict goes where all is given to one side, and only there', async () => {

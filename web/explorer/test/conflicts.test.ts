@@ -14,7 +14,7 @@ test('a conflict is settled once something is chosen for it, and written', () =>
   expect(openOf(NOTHING_CHOSEN, LISTED, 5)).toBe(5)
   const taken = choose(NOTHING_CHOSEN, name, { take: 'ours' })
   expect(openOf(taken, LISTED, 5)).toBe(4)
-  const writing = choose(taken, unnamed, 'writing')
+  const writing = choose(taken, unnamed, { writing: undefined })
   expect(openOf(writing, LISTED, 5)).toBe(4)
   expect(settled(writing, LISTED)).toEqual({ resolve: [{ path: '/a', attribute: 'name', take: 'ours' }] })
   const value = { type: 'text' as const, value: 'mint' }
@@ -27,5 +27,5 @@ test('where one side prevails, it does not in what is chosen or written alone', 
   expect(openOf(taken, LISTED, 2_000)).toBe(0)
   expect(settled(taken, LISTED)).toEqual({ resolve: [{ path: '/a', attribute: 'name', take: 'ours' }], prevails: 'theirs' })
   expect([name, unnamed].map((one) => choiceOf(taken, one))).toEqual([{ take: 'ours' }, { take: 'theirs' }])
-  expect(openOf(choose(taken, node, 'writing'), LISTED, 2_000)).toBe(1)
+  expect(openOf(choose(taken, node, { writing: undefined }), LISTED, 2_000)).toBe(1)
 })

@@ -1,9 +1,15 @@
 /** How conflicts are settled: one by one, or all as one side has them. */
 
 import type { Conflict, Settled, Side, Value } from '../api/types.ts'
+import type { Typed } from './value.ts'
 
 /** While another value is being written it is not settled: else what was chosen before would be done. */
-export type Choice = { take: Side } | { value: Value } | 'writing'
+export type Choice = { take: Side } | { value: Value } | Writing
+
+/** Another value, as far as it is written. */
+export interface Writing {
+  writing: Typed | undefined
+}
 
 export interface Choices {
   /** What was chosen for one alone, by its place. */
@@ -24,10 +30,12 @@ export function choose({ each, prevails }: Choices, conflict: Conflict, choice: 
   return { each: new Map([...each, [placeOf(conflict), choice]]), prevails }
 }
 
+export const isWriting = (choice: Choice): choice is Writing => 'writing' in choice
+
 /** How many are not settled, of so many of which these are listed. */
 export function openOf({ each, prevails }: Choices, listed: readonly Conflict[], total: number): number {
   const chosen = listed.flatMap((one) => each.get(placeOf(one)) ?? [])
-  const writing = chosen.filter((choice) => choice === 'writing').length
+  const writing = chosen.filter(isWriting).length
   return prevails === undefined ? total - chosen.length + writing : writing
 }
 
@@ -36,7 +44,7 @@ export function settled({ each, prevails }: Choices, listed: readonly Conflict[]
   const resolve = listed.flatMap((conflict) => {
     const { path, attribute } = conflict
     const choice = each.get(placeOf(conflict))
-    return choice && choice !== 'writing' ? [{ path, ...(attribute === undefined ? {} : { attribute }), ...choice }] : []
+    return choice && !isWriting(choice) ? [{ path, ...(attribute === undefined ? {} : { attribute }), ...choice }] : []
   })
   return { resolve, ...(prevails && { prevails }) }
 }

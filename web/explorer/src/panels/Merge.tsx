@@ -7,18 +7,19 @@ import { count } from '../model/value.ts'
 import { ChangeList } from '../parts/ChangeList.tsx'
 import { Conflicts, type Party, StillOpen } from '../parts/Conflicts.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
+import { useChoices } from '../state/choices.ts'
 
 /** What merging another branch into this one would do; conflicts are settled here. */
 export function MergePanel({ app, session }: PanelProps) {
   const [branches, setBranches] = useState<Branch[]>([])
   const [loaded, setLoaded] = useState<api.Seen>()
   const asked = useRef(0)
-  const [choices, setChoices] = useState(NOTHING_CHOSEN)
   /** Something was committed since the preview. */
   const [isOld, setOld] = useState(false)
   const { tree, branch: into } = session
   const others = branches.filter(({ name }) => name !== into)
   const from = app.address.merge ?? others[0]?.name
+  const [choices, setChoices] = useChoices(session, `merge ${from}`)
   // Until another one is there, the one before is of other branches: that is not what a button here may merge.
   const preview = loaded?.from === from && loaded?.into === into ? loaded : undefined
   const load = async () => {
@@ -34,7 +35,6 @@ export function MergePanel({ app, session }: PanelProps) {
   }
   useEffect(() => void app.did(api.branches(tree)).then((found) => setBranches(found ?? [])), [tree])
   useEffect(() => void load(), [from, into, session.head])
-  useEffect(() => setChoices(NOTHING_CHOSEN), [from, into])
 
   const merge = async () => {
     if (preview === undefined || from === undefined) return
@@ -45,6 +45,7 @@ export function MergePanel({ app, session }: PanelProps) {
       return undefined
     }))
     if (done === undefined) return
+    setChoices(() => NOTHING_CHOSEN)
     app.say(done.changed ? `${from} is merged: revision ${done.revision}` : 'there was nothing to merge')
     session.refresh()
     app.go({ view: 'changes', merge: undefined, at: undefined })
@@ -74,7 +75,7 @@ export function MergePanel({ app, session }: PanelProps) {
           app={app} sides={{ ours: party(preview.from, preview.ours), theirs: party(preview.into, preview.theirs) }} base="before"
           conflicts={preview.conflicts} total={preview.conflict_count}
           choices={choices} onChoose={(conflict, choice) => setChoices((now) => choose(now, conflict, choice))}
-          onAll={(prevails) => setChoices({ ...NOTHING_CHOSEN, prevails })}
+          onAll={(prevails) => setChoices(() => ({ ...NOTHING_CHOSEN, prevails }))}
         />
       )}
       {preview && !differs && <p class="quiet">Nothing to merge: {into} has all that {from} has.</p>}

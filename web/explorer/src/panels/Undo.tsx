@@ -4,6 +4,7 @@ import type { Committed } from '../api/types.ts'
 import { choose, type Choices, NOTHING_CHOSEN, openOf, settled } from '../model/conflicts.ts'
 import { Conflicts, type Party, StillOpen } from '../parts/Conflicts.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
+import { useChoices } from '../state/choices.ts'
 
 interface Props extends PanelProps {
   revision: number
@@ -16,7 +17,7 @@ export function Undo({ app, session, revision, isOne }: Props) {
   const { tree, branch } = session
   /** What is in the way, where it was refused for that. */
   const [seen, setSeen] = useState<api.SeenRevert>()
-  const [choices, setChoices] = useState(NOTHING_CHOSEN)
+  const [choices, setChoices] = useChoices(session, `undo ${revision}`)
   /** Something was committed since that was told. */
   const [isOld, setOld] = useState(false)
   const isThere = useRef(true)
@@ -53,6 +54,7 @@ export function Undo({ app, session, revision, isOne }: Props) {
     const said = `took back ${revision}`
     const wanted = { revision, mode: 'undo' as const, ...(seen && settled(choices, seen.conflicts)) }
     const done = await app.did(api.revert(tree, branch, wanted, app.told(said), seen?.tag).catch(refused))
+    if (done) setChoices(() => NOTHING_CHOSEN)
     finish(done, said)
   }
   if (!app.mayBranch) return null

@@ -1,6 +1,6 @@
 import type * as api from '../api/client.ts'
 import type { Change, Conflict, Side } from '../api/types.ts'
-import { type Choice, choiceOf, type Choices, placeOf } from '../model/conflicts.ts'
+import { type Choice, choiceOf, type Choices, isWriting, placeOf } from '../model/conflicts.ts'
 import { count } from '../model/value.ts'
 import type { App } from '../state/app.ts'
 import { PathLink } from './Link.tsx'
@@ -60,9 +60,10 @@ interface CardProps extends Shared {
 
 function ConflictCard({ app, sides, base, conflict, choice, onChoose }: CardProps) {
   const { path, attribute } = conflict
-  const made = choice === 'writing' ? undefined : choice
+  const writing = choice && isWriting(choice) ? choice : undefined
+  const made = choice && !isWriting(choice) ? choice : undefined
   const isKept = made !== undefined && 'value' in made
-  const isOwn = choice === 'writing' || isKept
+  const isOwn = writing !== undefined || isKept
   // What another value begins with, and where all of it is: the beginning only is told with a conflict.
   const begun: Side = conflict.ours.value ? 'ours' : 'theirs'
   const put = conflict[begun]
@@ -82,12 +83,13 @@ function ConflictCard({ app, sides, base, conflict, choice, onChoose }: CardProp
       {side('theirs')}
       {attribute !== undefined && (
         <label class="side">
-          <input type="radio" name={name} checked={isOwn} onChange={() => onChoose('writing')} />
+          <input type="radio" name={name} checked={isOwn} onChange={() => onChoose({ writing: undefined })} />
           <span class="whose">another</span>
           {isOwn && (
             <WholeEditor
               app={app} version={sides[begun].version} path={put.path} attribute={attribute} value={isKept ? made.value : (put.value ?? { type: 'text', value: '' })}
-              label={`${path} ${attribute}`} keep={isKept ? 'Kept' : 'Take this'} onKeep={(value) => onChoose({ value })} onWrite={() => onChoose('writing')}
+              label={`${path} ${attribute}`} keep={isKept ? 'Kept' : 'Take this'} onKeep={(value) => onChoose({ value })}
+              typed={writing?.writing} isFocused={writing !== undefined && writing.writing === undefined} onWrite={(typed) => onChoose({ writing: typed })}
             />
           )}
         </label>
