@@ -3,6 +3,7 @@ import { PAGE, type Row } from '../model/forest.ts'
 import { lastKey, parent } from '../model/path.ts'
 import { count } from '../model/value.ts'
 import { listHeight, scrollTo, type View, window as visible } from '../model/window.ts'
+import type { Session } from '../state/session.ts'
 import type { PanelProps } from './Explorer.tsx'
 import { Link } from './Link.tsx'
 import { Summary } from './Value.tsx'
@@ -17,7 +18,7 @@ const SETTLE_MS = 50
 export function TreeView({ app, session }: PanelProps) {
   const list = useRef<HTMLDivElement>(null)
   const [scroll, setScroll] = useState(0)
-  const [height, setHeight] = useState(600)
+  const height = useHeight(list)
   const { forest } = session
   const rowHeight = matchMedia('(pointer: coarse)').matches ? TOUCH_ROW_HEIGHT : ROW_HEIGHT
   const view: View = { scroll, height, rows: forest.rows, rowHeight }
@@ -26,21 +27,7 @@ export function TreeView({ app, session }: PanelProps) {
   const { path } = app.address
   const dragged = useRef<string | null>(null)
 
-  useLayoutEffect(() => {
-    const element = list.current!
-    const measure = new ResizeObserver(() => setHeight(element.clientHeight))
-    measure.observe(element)
-    return () => measure.disconnect()
-  }, [])
-
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      for (const { above, place } of rows) {
-        if (above) void session.ensure(above, Math.floor(place / PAGE))
-      }
-    }, SETTLE_MS)
-    return () => clearTimeout(timer)
-  })
+  useLoaded(session, rows)
 
   const showRow = (row: number) => {
     list.current!.scrollTop = scrollTo({ ...view, rows: forest.rows, scroll: list.current!.scrollTop }, row)
@@ -71,40 +58,16 @@ export function TreeView({ app, session }: PanelProps) {
 
   const key = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const at = forest.find(path, parent(path))
-    const row = at === undefined ? undefined : forest.row(at)
     const page = Math.max(1, Math.floor(height / rowHeight) - 1)
-    const steps: Record<string, number> = {
-      ArrowDown: (at ?? -1) + 1, ArrowUp: (at ?? 1) - 1, Home: 0, End: forest.rows - 1,
-      PageDown: (at ?? 0) + page, PageUp: (at ?? 0) - page,
-    }
-    const step = steps[event.key]
-    if (step !== undefined) void toRow(step)
-    else if (event.key === 'ArrowRight' && row?.node) {
-      if (row.open || row.node.child_count === 0) {
-        if (row.open && row.open.count > 0) void toRow(row.index + 1)
-      } else session.toggle(row.above!, row.place, row.node)
-    } else if (event.key === 'ArrowLeft' && row) {
-      if (row.open && row.node && row.above) session.toggle(row.above, row.place, row.node)
-      else if (row.above) void toRow(forest.find(row.above.path, parent(row.above.path)) ?? 0)
-    } else if (event.key === 'Enter') {
-      app.pane = 'panel'
-      app.go({ view: 'node' })
-      requestAnimationFrame(() => document.querySelector<HTMLElement>('.sheet h1')?.focus())
-    } else return
+    if (!walk(event.key, { app, session, page, toRow })) return
     event.preventDefault()
     event.stopPropagation()
   }
 
-  const nodes = forest.node?.subtree_count ?? 0
   const chosen = rows.find((row) => row.node?.path === path)
   return (
     <section class="tree-side" aria-label="tree">
-      {session.parts.length > 1 && (
-        <nav class="parts" aria-label="parts that you may read">
-          {session.parts.map((part) => <Link key={part} app={app} to={{ path: part }} isCurrent={part === session.top} then={() => { app.wanted = part }}>{part}</Link>)}
-        </nav>
-      )}
+      <Parts app={app} session={session} />
       <div
         id="tree" class="tree" ref={list} role="tree" tabIndex={0} aria-label={`nodes of ${session.tree}`}
         aria-activedescendant={chosen ? `row-${chosen.index}` : undefined}
@@ -118,13 +81,88 @@ export function TreeView({ app, session }: PanelProps) {
           </div>
         </div>
       </div>
-      <p class="tree-foot">
-        {count(nodes)} {nodes === 1 ? 'node' : 'nodes'}
-        {session.at !== undefined && <> at revision {session.at}</>}
-        {session.at !== undefined && !session.isWhole && <>, <Link app={app} to={{ at: undefined }}>to the newest</Link></>}
-      </p>
+      <Foot app={app} session={session} />
     </section>
   )
+}
+
+/** How high an element is; until that is known, as high as a page may be. */
+function useHeight(seen: { current: HTMLElement | null }): number {
+  const [height, setHeight] = useState(600)
+  useLayoutEffect(() => {
+    const element = seen.current!
+    const measure = new ResizeObserver(() => setHeight(element.clientHeight))
+    measure.observe(element)
+    return () => measure.disconnect()
+  }, [])
+  return height
+}
+
+/** Has what is seen loaded, once one stays there. */
+function useLoaded(session: Session, rows: readonly Row[]): void {
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      for (const { above, place } of rows) {
+        if (above) void session.ensure(above, Math.floor(place / PAGE))
+      }
+    }, SETTLE_MS)
+    return () => clearTimeout(timer)
+  })
+}
+
+/** Of a tree that one may read in parts: which of them is shown. */
+function Parts({ app, session }: PanelProps) {
+  if (session.parts.length < 2) return null
+  return (
+    <nav class="parts" aria-label="parts that you may read">
+      {session.parts.map((part) => <Link key={part} app={app} to={{ path: part }} isCurrent={part === session.top} then={() => { app.wanted = part }}>{part}</Link>)}
+    </nav>
+  )
+}
+
+/** How much there is, and of when. */
+function Foot({ app, session }: PanelProps) {
+  const nodes = session.forest.node?.subtree_count ?? 0
+  return (
+    <p class="tree-foot">
+      {count(nodes)} {nodes === 1 ? 'node' : 'nodes'}
+      {session.at !== undefined && <> at revision {session.at}</>}
+      {session.at !== undefined && !session.isWhole && <>, <Link app={app} to={{ at: undefined }}>to the newest</Link></>}
+    </p>
+  )
+}
+
+interface Walk extends PanelProps {
+  /** How many rows are seen at once. */
+  page: number
+  toRow: (index: number) => Promise<void>
+}
+
+/** Does what a key does in the tree, if it does anything. */
+function walk(key: string, { app, session, page, toRow }: Walk): boolean {
+  const { forest } = session
+  const { path } = app.address
+  const at = forest.find(path, parent(path))
+  const row = at === undefined ? undefined : forest.row(at)
+  const steps: Record<string, number> = {
+    ArrowDown: (at ?? -1) + 1, ArrowUp: (at ?? 1) - 1, Home: 0, End: forest.rows - 1,
+    PageDown: (at ?? 0) + page, PageUp: (at ?? 0) - page,
+  }
+  const step = steps[key]
+  if (step !== undefined) void toRow(step)
+  else if (key === 'ArrowRight' && row?.node) {
+    if (row.open || row.node.child_count === 0) {
+      if (row.open && row.open.count > 0) void toRow(row.index + 1)
+    } else session.toggle(row.above!, row.place, row.node)
+  } else if (key === 'ArrowLeft' && row) {
+    if (row.open && row.node && row.above) session.toggle(row.above, row.place, row.node)
+    else if (row.above) void toRow(forest.find(row.above.path, parent(row.above.path)) ?? 0)
+  } else if (key === 'Enter') {
+    app.pane = 'panel'
+    app.go({ view: 'node' })
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('.sheet h1')?.focus())
+  } else return false
+  return true
 }
 
 interface RowProps extends PanelProps {
