@@ -7,41 +7,27 @@ import { count } from '../model/value.ts'
 import { ChangeList } from '../parts/ChangeList.tsx'
 import { Conflicts, type Party, StillOpen } from '../parts/Conflicts.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
+import type { App } from '../state/app.ts'
 import { useChoices } from '../state/choices.ts'
+import type { Session } from '../state/session.ts'
 
 /** What merging another branch into this one would do; conflicts are settled here. */
 export function MergePanel({ app, session }: PanelProps) {
   const [branches, setBranches] = useState<Branch[]>([])
-  const [loaded, setLoaded] = useState<api.Seen>()
-  const asked = useRef(0)
-  /** Something was committed since the preview. */
-  const [isOld, setOld] = useState(false)
   const { tree, branch: into } = session
   const others = branches.filter(({ name }) => name !== into)
   const from = app.address.merge ?? others[0]?.name
   const [choices, setChoices] = useChoices(session, `merge ${from}`)
-  // Until another one is there, the one before is of other branches: that is not what a button here may merge.
-  const preview = loaded?.from === from && loaded?.into === into ? loaded : undefined
-  const load = async () => {
-    const number = ++asked.current
-    const found = from === undefined ? undefined : await app.did(api.preview(tree, from, into))
-    // What is chosen stays where the server did not answer: older than the branches, it is not merged.
-    if (found === undefined || number !== asked.current) return
-    // Who said that all go to one side has not seen others.
-    const told = (seen?: api.Seen) => JSON.stringify([seen?.conflict_count, seen?.conflicts])
-    if (told(found) !== told(preview)) setChoices(({ each }) => ({ each }))
-    setLoaded(found)
-    setOld(false)
-  }
+  // Who said that all go to one side has not seen others.
+  const { preview, isOld, outdate, load } = usePreview(app, session, from, () => setChoices(({ each }) => ({ each })))
   useEffect(() => void app.did(api.branches(tree)).then((found) => setBranches(found ?? [])), [tree])
-  useEffect(() => void load(), [from, into, session.head])
 
   const merge = async () => {
     if (preview === undefined || from === undefined) return
     const asked = api.merge(tree, preview, settled(choices, preview.conflicts), app.told(`merged ${from}`))
     const done = await app.did(asked.catch((error: unknown) => {
       if (!(error instanceof api.Problem && [409, 412].includes(error.status))) throw error
-      setOld(true)
+      outdate()
       return undefined
     }))
     if (done === undefined) return
@@ -95,4 +81,27 @@ export function MergePanel({ app, session }: PanelProps) {
       )}
     </>
   )
+}
+
+/** What a merge would do, told anew when there may be something newer. Where it has other conflicts than before, that is told. */
+function usePreview(app: App, session: Session, from: string | undefined, onOthers: () => void) {
+  const [loaded, setLoaded] = useState<api.Seen>()
+  /** Something was committed since. */
+  const [isOld, setOld] = useState(false)
+  const asked = useRef(0)
+  const { tree, branch: into } = session
+  // Until another one is there, the one before is of other branches: that is not what a button here may merge.
+  const preview = loaded?.from === from && loaded?.into === into ? loaded : undefined
+  const load = async () => {
+    const number = ++asked.current
+    const found = from === undefined ? undefined : await app.did(api.preview(tree, from, into))
+    // What is chosen stays where the server did not answer: older than the branches, it is not merged.
+    if (found === undefined || number !== asked.current) return
+    const told = (seen?: api.Seen) => JSON.stringify([seen?.conflict_count, seen?.conflicts])
+    if (told(found) !== told(preview)) onOthers()
+    setLoaded(found)
+    setOld(false)
+  }
+  useEffect(() => void load(), [from, into, session.head])
+  return { preview, isOld, outdate: () => setOld(true), load }
 }
