@@ -148,6 +148,27 @@ visit('nothing is merged that came after the preview', garden('moving', '&view=m
   await page.getByText('Nothing to merge: main has all that winter has.').waitFor()
 })
 
+visit('why a merge is refused is told', garden('refused', '&view=merge&merge=winter'), async (page) => {
+  const merge = page.getByRole('button', { name: 'Merge winter into main' })
+  await page.getByRole('group').first().getByLabel('winter').check()
+  const body = JSON.stringify({ detail: 'resolve /beds: it cannot be done' })
+  await page.route('**/merges', (route) => route.fulfill({ status: 409, contentType: 'application/problem+json', body }), { times: 1 })
+  await merge.click()
+  await page.locator('.notice.bad', { hasText: 'it cannot be done' }).waitFor()
+  assert.ok(await merge.isEnabled())
+})
+
+visit('who has gone on elsewhere stays there when the merge is done', garden('gone-on', '&view=merge&merge=winter'), async (page) => {
+  await page.getByRole('group').first().getByLabel('winter').check()
+  const { asked, answer } = await hold(page, '**/merges')
+  await page.getByRole('button', { name: 'Merge winter into main' }).click()
+  await asked
+  await page.getByRole('link', { name: 'History', exact: true }).click()
+  await answer()
+  await page.locator('.notice', { hasText: 'winter is merged' }).waitFor()
+  await page.getByRole('heading', { name: 'History' }).waitFor()
+})
+
 visit('only what is shown is merged', async () => {
   await plant(api, 'shown')
   await api.ask('POST', '/trees/shown/branches', { name: 'mine', at: 'main' })

@@ -26,7 +26,7 @@ export function MergePanel({ app, session }: PanelProps) {
     if (preview === undefined || from === undefined) return
     const asked = api.merge(tree, preview, settled(choices, preview.conflicts), app.told(`merged ${from}`))
     const done = await app.did(asked.catch((error: unknown) => {
-      if (!(error instanceof api.Problem && [409, 412].includes(error.status))) throw error
+      if (!(error instanceof api.Problem && error.status === 412)) throw error
       outdate()
       return undefined
     }))
@@ -34,7 +34,8 @@ export function MergePanel({ app, session }: PanelProps) {
     setChoices(() => NOTHING_CHOSEN)
     app.say(done.changed ? `${from} is merged: revision ${done.revision}` : 'there was nothing to merge')
     session.refresh()
-    app.go({ view: 'changes', merge: undefined, at: undefined })
+    // Who has gone on elsewhere is not led away.
+    if (app.session === session && app.view === 'merge') app.go({ view: 'changes', merge: undefined, at: undefined })
   }
   if (branches.length > 0 && others.length === 0) {
     return (
