@@ -8,6 +8,7 @@ import { MergePanel } from '../panels/Merge.tsx'
 import { NodePanel } from '../panels/Node.tsx'
 import { NodeDialogs } from '../panels/NodeDialogs.tsx'
 import { SearchPanel } from '../panels/Search.tsx'
+import type { Node } from '../api/types.ts'
 import { VIEWS, type View } from '../model/address.ts'
 import type { App } from '../state/app.ts'
 import type { Session } from '../state/session.ts'
@@ -18,6 +19,10 @@ import { TreeView } from './TreeView.tsx'
 export interface PanelProps {
   app: App
   session: Session
+}
+
+export interface NodeProps extends PanelProps {
+  node: Node
 }
 
 const PANELS: Record<View, ComponentType<PanelProps>> = {
