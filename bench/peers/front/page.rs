@@ -34,6 +34,7 @@ struct Message<'a> {
     place: String,
     author: &'a str,
     text: &'a str,
+    whole: Option<String>,
     posted: String,
     posted_short: String,
     edits: i64,
@@ -51,6 +52,8 @@ pub fn page(board: &str, rows: &[Row]) -> Result<String, Failure> {
             place: format!("/boards/{board}/{key}"),
             author,
             text,
+            // A text is short here, and shown as it is.
+            whole: None,
             posted: format!("{time:.6}"),
             posted_short: short(&time),
             edits: 0,

@@ -63,11 +63,14 @@ fn page(
     draft: Option<&str>,
 ) -> Result<String, Problem> {
     let name = board.name();
-    let message = current(&app.boards.look(board)?.snapshot, &name, path)?;
-    let (versions, is_complete) = message.versions(board, path);
+    let message = current(app, &app.boards.look(board)?.snapshot, &name, path)?;
+    let bytes_max = app.options.limits.board_message_bytes_max;
+    let (versions, is_complete) = message.versions(board, path, bytes_max);
+    // Whoever saved a part would lose the rest.
+    let is_editable = draft.is_some() || message.whole.is_none();
     render(&Page {
         has_accounts: app.gate.is_some(),
-        may_edit: app.may(&name, Need::write(path)),
+        may_edit: is_editable && app.may(&name, Need::write(path)),
         characters_max: characters_max(app),
         name: &name,
         place: place(&name),
@@ -79,10 +82,11 @@ fn page(
     })
 }
 
-fn current(snapshot: &Snapshot, board: &str, path: &Path) -> Result<Message, Problem> {
+fn current(app: &App, snapshot: &Snapshot, board: &str, path: &Path) -> Result<Message, Problem> {
+    let bytes_max = app.options.limits.board_message_bytes_max;
     let key = path.last().expect("a message is below the root").as_ref();
     let node = snapshot.root().at(path).ok();
-    let message = node.and_then(|node| Message::of(board, key, node));
+    let message = node.and_then(|node| Message::of((board, bytes_max), key, node));
     message.ok_or_else(|| Problem::new(Kind::NoSuchNode, "there is no such message"))
 }
 
@@ -138,7 +142,7 @@ impl Edit {
 
     /// At level quorum.
     fn commit(&self, app: &App) -> Result<Result<(), Refused>, Problem> {
-        current(&app.boards.look(&self.board)?.snapshot, &self.board.name(), &self.path)?;
+        current(app, &app.boards.look(&self.board)?.snapshot, &self.board.name(), &self.path)?;
         let mut tx = self.board.begin(CommitOptions::from(&self.meta()));
         let began_at = tx.began_at();
         if self.rewrite(&mut tx, Some(began_at))?.is_err() {
@@ -155,7 +159,7 @@ impl Edit {
     fn keep(&self, app: &App, outbox: &Outbox) -> Result<(Result<(), Refused>, Revision), Problem> {
         let shown = app.boards.look(&self.board)?.snapshot;
         let revision = shown.revision();
-        current(&shown, &self.board.name(), &self.path)?;
+        current(app, &shown, &self.board.name(), &self.path)?;
         // A version that has no place yet has no revision either: it is not found again.
         let edits = |root: Node<'_>| {
             let node = root.at(&self.path).ok()?;

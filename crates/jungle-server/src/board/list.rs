@@ -58,7 +58,9 @@ impl<'q> Which<'q> {
         };
         let is_inner = matches!(self, Which::After(_) | Which::Before(_));
         let turn = Turn { limit, is_inner, is_backward };
-        let (of, name) = (|name| Board::of(app, name), |name: &Arc<str>| part(name));
+        // Their names are short: many are no long page.
+        let of = |name| Board::of(app, name).map(|board| (board, 0));
+        let name = |name: &Arc<str>| part(name);
         match is_backward {
             false => paged(names.iter(), &turn, of, name),
             true => paged(names.iter().rev(), &turn, of, name),

@@ -8,6 +8,7 @@ use jungle_words::time;
 use super::{part, place};
 use crate::access::Visitor;
 use crate::app::App;
+use crate::limits::PAGE_BYTES;
 use crate::problem::Problem;
 use crate::query::{Query, limit};
 
@@ -33,6 +34,8 @@ pub(super) struct Message {
     pub(super) place: String,
     pub(super) author: String,
     pub(super) text: String,
+    /// Where all of the text is, if it is more than is shown.
+    pub(super) whole: Option<String>,
     /// When it was written, exactly and for people.
     pub(super) posted: String,
     pub(super) posted_short: String,
@@ -105,9 +108,18 @@ pub(super) fn characters_max(app: &App) -> usize {
 }
 
 impl Message {
-    /// A child of a board's root; `None` if it is no message.
-    pub(super) fn of(board: &str, key: KeyRef<'_>, node: Node<'_>) -> Option<Message> {
-        let text = |name| node.attribute(name).and_then(ValueRef::as_text).map(str::to_owned);
+    /// A child of a board's root, with so many bytes of its text at most: not only forms write
+    /// there. `None` if it is no message.
+    pub(super) fn of(
+        (board, bytes_max): (&str, usize),
+        key: KeyRef<'_>,
+        node: Node<'_>,
+    ) -> Option<Message> {
+        let text = |name| node.attribute(name).and_then(ValueRef::as_text);
+        let author = |name| text(name).map(|by| beginning(by, AUTHOR_BYTES_MAX).to_owned());
+        let all = text("text")?;
+        let shown = beginning(all, bytes_max);
+        let whole = (shown.len() < all.len()).then(|| whole(board, key));
         let int = |name| node.attribute(name).and_then(ValueRef::as_int);
         let moment = |name| int(name).map(|time| time::text(Timestamp::from_micros(time)));
         let posted = moment("time")?;
@@ -120,28 +132,41 @@ impl Message {
         Some(Message {
             place: format!("{}/{}", place(board), part(&key)),
             key,
-            author: text("author")?,
-            text: text("text")?,
+            author: author("author")?,
+            text: shown.to_owned(),
+            whole,
             posted_short: short(&posted),
             posted,
             edits: int("edits").unwrap_or(0),
-            edited: text("edited_by").and_then(edited),
+            edited: author("edited_by").and_then(edited),
             before: before.map(Revision::new),
         })
     }
 
-    /// The versions before this one, the newest first, and whether those are all. One that was
-    /// replaced before it had its place in a cluster's log is not found.
-    pub(super) fn versions(&self, board: &TreeHandle, path: &Path) -> (Vec<Message>, bool) {
-        let mut versions: Vec<Message> = Vec::new();
+    /// About how many bytes it takes on a page.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.len() + self.author.len() + self.place.len()
+    }
+
+    /// The versions before this one, the newest first, as many as are on a page, and whether those
+    /// are all. One that was replaced before it had its place in a cluster's log is not found.
+    pub(super) fn versions(
+        &self,
+        board: &TreeHandle,
+        path: &Path,
+        bytes_max: usize,
+    ) -> (Vec<Message>, bool) {
+        let (mut versions, mut bytes): (Vec<Message>, usize) = (Vec::new(), 0);
         let (name, mut before, mut edits) = (board.name(), self.before, self.edits);
         let mut is_complete = true;
         while let Some(revision) = before {
             let snapshot = board.at(revision).ok();
             let node = snapshot.as_ref().and_then(|snapshot| snapshot.root().at(path).ok());
             let key = path.last().expect("a message is below the root").as_ref();
-            match node.and_then(|node| Message::of(&name, key, node)) {
-                Some(version) if versions.len() < VERSIONS_MAX => {
+            match node.and_then(|node| Message::of((&*name, bytes_max), key, node)) {
+                Some(mut version) if versions.len() < VERSIONS_MAX && bytes < PAGE_BYTES => {
+                    version.whole = version.whole.map(|whole| format!("{whole}&at={revision}"));
+                    bytes += version.bytes();
                     // An attribute that somebody made up must not lead in circles.
                     before = version.before.filter(|older| *older < revision);
                     is_complete &= version.edits == edits - 1;
@@ -153,6 +178,17 @@ impl Message {
         }
         (versions, is_complete && edits == 0)
     }
+}
+
+/// So many bytes of a text at most, up to the end of a character.
+fn beginning(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}
+
+/// The address of all of a message's text.
+fn whole(board: &str, key: KeyRef<'_>) -> String {
+    let path = Path::root().join(key.to_key()).to_string();
+    format!("/api/v1/trees/{}/value?path={}&attribute=text", part(board), part(&path))
 }
 
 /// `2026-11-22 01:30 UTC`

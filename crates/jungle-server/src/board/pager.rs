@@ -1,6 +1,7 @@
 //! What is on a page of many, and where the pages beside it begin.
 
 use super::VISITS_MAX;
+use crate::limits::PAGE_BYTES;
 
 /// A page, in the order in which it is shown.
 pub(super) struct Paged<T> {
@@ -20,25 +21,27 @@ pub(super) struct Turn {
 }
 
 /// The page that `all` begins with; `of` makes an item of one, unless it is something else, and
-/// `name` says what it is called in an address.
+/// tells how many bytes it takes; `name` says what one is called in an address.
 pub(super) fn paged<N: Copy, T>(
     all: impl Iterator<Item = N>,
     turn: &Turn,
-    of: impl Fn(N) -> Option<T>,
+    of: impl Fn(N) -> Option<(T, usize)>,
     name: impl Fn(N) -> String,
 ) -> Paged<T> {
     let (mut items, mut shown, mut seen, mut more) = (Vec::new(), None, None, None);
+    let mut bytes = 0;
     for (visits, next) in all.enumerate() {
         if visits == VISITS_MAX {
             more = seen;
             break;
         }
-        if let Some(item) = of(next) {
-            if items.len() == turn.limit {
+        if let Some((item, its_bytes)) = of(next) {
+            if items.len() == turn.limit || bytes >= PAGE_BYTES {
                 more = shown.map(|(_, last)| last);
                 break;
             }
             items.push(item);
+            bytes += its_bytes;
             shown = Some((shown.map_or(next, |(first, _)| first), next));
         }
         seen = Some(next);
@@ -64,7 +67,7 @@ mod tests {
         expected: (&[usize], Option<&str>, Option<&str>),
     ) {
         let turn = Turn { limit: 2, is_inner, is_backward };
-        let of = |n: usize| n.is_multiple_of(2).then_some(n);
+        let of = |n: usize| n.is_multiple_of(2).then_some((n, 0));
         let Paged { items, before, behind } = paged(all, &turn, of, |n| n.to_string());
         assert_eq!((&*items, before.as_deref(), behind.as_deref()), expected);
     }
@@ -78,6 +81,14 @@ mod tests {
         check((0..9).rev(), (false, true), (&[6, 8], Some("6"), None));
         check((0..6).rev(), (true, true), (&[2, 4], Some("2"), Some("4")));
         check((0..4).rev(), (true, true), (&[0, 2], None, Some("2")));
+    }
+
+    #[test]
+    fn page_ends_where_what_is_on_it_is_long() {
+        let turn = Turn { limit: 9, is_inner: false, is_backward: false };
+        let of = |n: usize| Some((n, PAGE_BYTES / 2));
+        let Paged { items, before, behind } = paged(0..9, &turn, of, |n| n.to_string());
+        assert_eq!((&*items, before, behind.as_deref()), (&[0, 1][..], None, Some("1")));
     }
 
     #[test]

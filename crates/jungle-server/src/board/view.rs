@@ -59,7 +59,7 @@ impl Which {
     }
 
     /// The newest first.
-    fn find(&self, name: &str, root: Node<'_>, limit: usize) -> Paged<Message> {
+    fn find(&self, of_board: (&str, usize), root: Node<'_>, limit: usize) -> Paged<Message> {
         let (children, skipped, is_backward) = match self {
             Which::Newest => (root.children_backward(), None, false),
             Which::Before(key) => (root.children_backward_from(key), Some(key), false),
@@ -69,7 +69,11 @@ impl Which {
         let skipped = skipped.map(Key::as_ref);
         let turn = Turn { limit, is_inner: skipped.is_some(), is_backward };
         let children = children.skip_while(|(key, _)| skipped == Some(*key));
-        let of = |(key, node)| Message::of(name, key, node);
+        let of = |(key, node)| {
+            let message = Message::of(of_board, key, node)?;
+            let bytes = message.bytes();
+            Some((message, bytes))
+        };
         paged(children, &turn, of, |(key, _)| part(&key.to_string()))
     }
 }
@@ -111,9 +115,9 @@ fn page(
     query: &Query,
 ) -> Result<String, Problem> {
     let limit = limit(query)?;
-    let root = snapshot.root();
+    let (root, bytes_max) = (snapshot.root(), app.options.limits.board_message_bytes_max);
     let Paged { items: messages, before: newer, behind: older } =
-        Which::of(query)?.find(name, root, limit);
+        Which::of(query)?.find((name, bytes_max), root, limit);
     let watch = if app.boards.outbox().is_some() { "local" } else { "watch" };
     render(&Page {
         has_accounts: app.gate.is_some(),

@@ -265,6 +265,12 @@ fn long_board_comes_in_pages() {
     }
 }
 
+/// Where a link leads.
+fn link(page: &str, text: &str) -> String {
+    let before = page.split(&format!("\">{text}</a>")).next().unwrap();
+    before.rsplit("href=\"").next().unwrap().replace("&#38;", "&")
+}
+
 #[test]
 fn what_is_no_message_or_board_ends_a_page_and_the_next_goes_on() {
     let served = with_board();
@@ -272,10 +278,6 @@ fn what_is_no_message_or_board_ends_a_page_and_the_next_goes_on() {
     let tree = served.server.jungle().open_tree("Trees & leaves").unwrap();
     tree.update(|tx| (0..10_500).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
     submit(&served, BOARD, "text=%5Blast%5D");
-    let link = |page: &str, text: &str| {
-        let before = page.split(&format!("\">{text}</a>")).next().unwrap();
-        before.rsplit("href=\"").next().unwrap().replace("&#38;", "&")
-    };
     let newest = served.get(BOARD).text;
     assert!(newest.contains("[last]") && !newest.contains("[first]"), "{newest}");
     let older = served.get(&link(&newest, "Older")).text;
@@ -285,6 +287,69 @@ fn what_is_no_message_or_board_ends_a_page_and_the_next_goes_on() {
     assert!(newer.contains(">Newer<") && !newer.contains("[last]"), "{newer}");
     let newer = served.get(&link(&newer, "Newer")).text;
     assert!(newer.contains("[last]") && !newer.contains(">Newer<"), "{newer}");
+}
+
+#[test]
+fn page_of_long_messages_ends_early_and_the_next_goes_on() {
+    let served = with_board();
+    let long = "x".repeat(60_000);
+    for n in 0..20 {
+        assert_eq!(submit(&served, BOARD, &format!("text=%5B{n}%5D{long}")).status, 303);
+    }
+    let numbers = |page: &str| {
+        let texts = page.split("<div class=\"text\">[").skip(1);
+        let numbers = texts.map(|text| text.split(']').next().unwrap().parse::<u32>().unwrap());
+        numbers.collect::<Vec<_>>()
+    };
+    for (query, name, begins) in [("", "Older", 19), ("?first=1", "Newer", 17)] {
+        let page = served.get(&format!("{BOARD}{query}")).text;
+        let next = served.get(&link(&page, name)).text;
+        let (mut all, more) = (numbers(&page), numbers(&next));
+        assert_eq!((all.len(), all[0], more.len()), (18, begins, 2), "{query}");
+        all.extend(more);
+        all.sort_unstable();
+        assert_eq!(all, (0..20).collect::<Vec<_>>(), "{query}");
+    }
+    let place = format!("{BOARD}/0");
+    for edits in 0..20 {
+        let form = format!("text=edit+{edits}+{long}&edits={edits}");
+        assert_eq!(submit(&served, &place, &form).status, 303);
+    }
+    let page = served.get(&place).text;
+    assert!(page.len() < 2 << 20 && page.contains("too many to be shown"), "{}", page.len());
+}
+
+#[test]
+fn text_that_no_form_takes_is_shown_in_part() {
+    let served = Served::with(|options| {
+        options.limits = limits(|limits| limits.board_message_bytes_max = 40);
+    });
+    submit(&served, "/boards", "name=b");
+    submit(&served, "/boards/b", "author=ana&text=short");
+    let tree = served.server.jungle().open_tree("b").unwrap();
+    let path: jungle::Path = "/0".parse().unwrap();
+    let (text, author) = (format!("{}é, and on", "x".repeat(39)), "a".repeat(300));
+    tree.update(|tx| {
+        tx.put_attribute(&path, "text", &*text)?;
+        tx.put_attribute(&path, "author", &*author)
+    })
+    .unwrap();
+    let is_part = |page: &str| {
+        page.contains(&format!(">{}<", "x".repeat(39)))
+            && page.contains(&format!("<strong>{}</strong>", "a".repeat(255)))
+            && !page.contains("and on")
+    };
+    for place in ["/boards/b", "/boards/b/0"] {
+        let page = served.get(place).text;
+        assert!(is_part(&page), "{place}: {page}");
+        assert_eq!(served.get(&link(&page, "All of this message")).text, text, "{place}");
+        // Whoever saved the part would lose the rest.
+        assert!(!page.contains("name=\"edits\""), "{place}: {page}");
+    }
+    assert_eq!(submit(&served, "/boards/b/0", "text=new&edits=0").status, 303);
+    let page = served.get("/boards/b/0").text;
+    assert!(page.contains("new</textarea>") && is_part(&page), "{page}");
+    assert_eq!(served.get(&link(&page, "All of this version")).text, text);
 }
 
 #[test]
