@@ -62,8 +62,9 @@ pub struct Limits {
     /// Steps of a diff, a merge, a revert, a commit of more than 64 edits (for each of its trees),
     /// a revision that is watched, or a page of the revisions that changed something: a step is a
     /// node or an attribute that is looked at because it may differ, or a key in the path of what
-    /// does; 20,000,000, which take some seconds and a gigabyte. An import may take 16 more for
-    /// each child and attribute that it has added, put or taken away.
+    /// does, and of a long one each 64 bytes; 20,000,000, which take some seconds and a gigabyte.
+    /// An import may take 16 more for each child and attribute that it has added, put or taken
+    /// away.
     pub compare_steps_max: usize,
     /// Exports, values above 1 MiB and what differs between documents too, and imports at a time, a
     /// quarter of them, rounded up, for each user, token or address that is not this machine's; 8.

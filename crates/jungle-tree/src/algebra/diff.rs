@@ -332,7 +332,7 @@ impl<'a, C: Count> Differ<'a, '_, C> {
     }
 
     fn push(&mut self, found: Found<'a>) -> Result<(), C::Over> {
-        self.count.differs(self.path.len())?;
+        self.count.differs(self.path.iter().copied())?;
         self.places.push(Place { path: self.path.clone(), level: self.level, found });
         Ok(())
     }
@@ -638,10 +638,10 @@ impl<C: Count> Teller<'_, C> {
     }
 
     fn node(&mut self, path: &Path, node: Node<'_>) -> Result<(), C::Over> {
-        self.count.differs(path.len())?;
+        self.count.differs(path.iter().map(Key::as_ref))?;
         self.changes.push(Change::ChildAdded { path: path.clone() });
         for (key, value) in node.attributes() {
-            self.count.differs(path.len())?;
+            self.count.differs(path.iter().map(Key::as_ref))?;
             let (path, key, value) = (path.clone(), key.into(), value.to_value());
             self.changes.push(Change::AttributePut { path, key, value });
         }

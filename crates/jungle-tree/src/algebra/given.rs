@@ -169,7 +169,7 @@ fn since<'a, C: Count>(
         path.truncate(depth);
         path.extend(key);
         if has_given_more(after, before) {
-            count.differs(path.len())?;
+            count.differs(path.iter().copied())?;
             found.push(Gave { path: path.iter().copied().collect(), node: after });
         }
         let depth = path.len();

@@ -3,6 +3,12 @@
 use std::convert::Infallible;
 use std::fmt;
 
+use crate::key::KeyRef;
+
+/// So many bytes of a key are one step more. Each difference has a path of its own, also where many
+/// are in one node. Most keys are shorter.
+const KEY_BYTES: usize = 64;
+
 /// Who counts what a comparison takes, and may end it.
 pub(super) trait Count {
     /// Why it was ended.
@@ -11,8 +17,8 @@ pub(super) trait Count {
     /// So many nodes or attributes are looked at.
     fn take(&mut self, steps: usize) -> Result<(), Self::Over>;
 
-    /// Something differs, in a node whose path has so many keys.
-    fn differs(&mut self, keys: usize) -> Result<(), Self::Over>;
+    /// Something differs, in the node at this path.
+    fn differs<'k>(&mut self, path: impl Iterator<Item = KeyRef<'k>>) -> Result<(), Self::Over>;
 
     /// A child that only one version has is found: it is told later that it differs.
     #[inline(always)]
@@ -33,14 +39,15 @@ impl Count for Unbounded {
     }
 
     #[inline(always)]
-    fn differs(&mut self, _keys: usize) -> Result<(), Infallible> {
+    fn differs<'k>(&mut self, _path: impl Iterator<Item = KeyRef<'k>>) -> Result<(), Infallible> {
         Ok(())
     }
 }
 
 /// How many steps comparisons may take, one after the other, for versions that anybody may have
 /// made. A step is a node or an attribute that is looked at, where both versions have something
-/// else in memory, or a key in the path of what differs: time and memory are bounded by them.
+/// else in memory, or a key in the path of what differs, where one that is long counts again for
+/// each 64 bytes: time and memory are bounded by them.
 ///
 /// ```
 /// use jungle_tree::{Arena, DiffError, Steps, Tree, diff, diff_within};
@@ -95,9 +102,18 @@ impl Count for Steps {
         }
     }
 
-    fn differs(&mut self, keys: usize) -> Result<(), TooManySteps> {
-        self.take(keys + 1)
+    fn differs<'k>(&mut self, path: impl Iterator<Item = KeyRef<'k>>) -> Result<(), TooManySteps> {
+        self.take(1 + path.map(key_steps).sum::<usize>())
     }
+}
+
+/// Those of a key in the path of what differs.
+fn key_steps(key: KeyRef<'_>) -> usize {
+    let bytes = match key {
+        KeyRef::Position(_, digits) => digits.len(),
+        KeyRef::Name(name) => name.len(),
+    };
+    1 + bytes / KEY_BYTES
 }
 
 /// Ends with the first difference.
@@ -116,7 +132,7 @@ impl Count for First<'_> {
         self.0.take(steps).map_err(Ended::Over)
     }
 
-    fn differs(&mut self, _keys: usize) -> Result<(), Ended> {
+    fn differs<'k>(&mut self, _path: impl Iterator<Item = KeyRef<'k>>) -> Result<(), Ended> {
         Err(Ended::Differs)
     }
 

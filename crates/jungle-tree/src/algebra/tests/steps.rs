@@ -65,6 +65,29 @@ fn long_paths_of_what_differs_are_counted() {
 }
 
 #[test]
+fn long_keys_in_paths_of_what_differs_are_counted() {
+    const KEYS: usize = 10;
+    let arena = Arena::new().unwrap();
+    // Each of a hundred differences has a path of its own.
+    let taken = |name: &str| {
+        let mut tree = Tree::new(&arena);
+        let mut path = Path::root();
+        for _ in 0..KEYS {
+            path = path.join(name);
+            let (key, parent) = path.split_last().unwrap();
+            tree.insert_child(parent, key).unwrap();
+        }
+        let before = tree.snapshot();
+        let put = |n: i64| tree.put_attribute(&path, &format!("{n}"), n).unwrap();
+        (0..100).for_each(put);
+        let after = tree.snapshot();
+        steps(|steps| diff_within(&before, &after, &[], steps))
+    };
+    let (short, long) = (taken("short"), taken(&"long".repeat(1_000)));
+    assert!(long >= short + 100 * KEYS as u64 * (4_000 / 64), "{short} {long}");
+}
+
+#[test]
 fn what_is_told_of_small_nodes_is_counted() {
     let arena = Arena::new().unwrap();
     let mut tree = Tree::new(&arena);
