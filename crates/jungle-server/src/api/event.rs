@@ -5,7 +5,7 @@ use std::fmt::Display;
 use bytes::Bytes;
 use jungle::{Change, WatchEvent};
 use jungle_words::time;
-use serde_json::json;
+use serde_json::Value as Json;
 
 use super::change::Shown;
 use super::seen::Seen;
@@ -18,25 +18,38 @@ const BYTES_MAX: usize = 2 << 20;
 /// What a revision did, as far as it is wanted and may be told, as a server-sent event.
 pub(crate) fn frame(event: &WatchEvent, is_wanted: &dyn Fn(&Change) -> bool, view: &View) -> Bytes {
     let info = &event.info;
-    let wanted = || event.changes.iter().filter(|change| is_wanted(change));
-    let data = |is_cut: bool| {
-        let wanted = wanted().take(if is_cut { 0 } else { CHANGES_MAX });
-        let changes: Vec<_> = wanted.map(|change| Shown { change, before: None, view }).collect();
-        let mut data = json!({
-            "revision": info.revision.number(),
-            "time": time::text(info.time),
-            "author": info.meta.author_name(),
-            "message": info.meta.message_text(),
-            "changes": changes,
-        });
-        if is_cut {
-            data["cut"] = true.into();
-        }
-        data.to_string()
+    let (revision, time) = (info.revision, Json::from(time::text(info.time)));
+    let author = Json::from(info.meta.author_name());
+    let message = Json::from(info.meta.message_text());
+    let changes = match changes(event, is_wanted, view) {
+        Some(changes) => format!(r#""changes":{changes}"#),
+        None => r#""changes":[],"cut":true"#.to_owned(),
     };
-    let is_short = wanted().nth(CHANGES_MAX).is_none();
-    let whole = is_short.then(|| data(false)).filter(|whole| whole.len() <= BYTES_MAX);
-    named("change", Some(&Seen::of(info)), &whole.unwrap_or_else(|| data(true)))
+    let head = format!(r#""revision":{revision},"time":{time},"author":{author}"#);
+    let data = format!(r#"{{{head},"message":{message},{changes}}}"#);
+    named("change", Some(&Seen::of(info)), &data)
+}
+
+/// The changes as JSON, unless there are too many. Each may be long: no more of them is written
+/// than is told.
+fn changes(event: &WatchEvent, is_wanted: &dyn Fn(&Change) -> bool, view: &View) -> Option<String> {
+    let wanted = event.changes.iter().filter(|change| is_wanted(change));
+    let mut text = String::from("[");
+    for (count, change) in wanted.enumerate() {
+        if count == CHANGES_MAX {
+            return None;
+        }
+        if count > 0 {
+            text.push(',');
+        }
+        let shown = Shown { change, before: None, view };
+        text.push_str(&serde_json::to_string(&shown).expect("plain data"));
+        if text.len() > BYTES_MAX {
+            return None;
+        }
+    }
+    text.push(']');
+    Some(text)
 }
 
 /// An event; `data` is one line.
