@@ -50,7 +50,8 @@ impl Compared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The changes of a diff that has pages of so many, worked out if they are not there.
+    /// The changes of a diff of which so many are on a page whatever they are, worked out if they
+    /// are not there.
     pub(super) fn rows(
         &self,
         of: Of,

@@ -3,8 +3,7 @@
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use jungle::{Change, DiffError, Path, Snapshot, Steps, Subtree, TreeSnapshot, diff_within};
-use serde::Serialize;
-use serde::ser::{SerializeSeq, Serializer};
+use serde_json::Value as Json;
 
 use super::Named;
 use super::change::Shown;
@@ -12,38 +11,9 @@ use super::compared::{Of, Row};
 use super::differences::{self, Wanted};
 use crate::access::{Need, View, Visitor};
 use crate::etag;
+use crate::limits::{PAGE, PAGE_BYTES};
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
-
-#[derive(Serialize)]
-struct Page<'a> {
-    from: u64,
-    to: u64,
-    path: String,
-    total: usize,
-    changes: Told<'a>,
-    next: Option<usize>,
-}
-
-/// Changes, for whoever has this view. What they hold of a version is there for one at a time: all
-/// of them together may hold much.
-struct Told<'a> {
-    rows: &'a [Row],
-    from: &'a Snapshot,
-    to: &'a Snapshot,
-    view: &'a View,
-}
-
-impl Serialize for Told<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
-        for row in self.rows {
-            let (change, before) = (&row.change(self.to), Some(self.from));
-            list.serialize_element(&Shown { change, before, view: self.view })?;
-        }
-        list.end()
-    }
-}
 
 pub(crate) async fn diff(
     app: Visitor,
@@ -80,20 +50,42 @@ pub(crate) async fn diff(
         let of = Of { from: from.version(), to: to.version(), path: path.clone(), is_whole };
         let mut steps = Steps::new(visitor.steps_max());
         let work_out = || changes(from, to, path, is_whole, &mut steps);
-        let rows = visitor.compared.rows(of, limit, work_out)?;
+        // Of more than a few, there may be another page wherever this one ends.
+        let rows = visitor.compared.rows(of, limit.min(PAGE), work_out)?;
         let begin = after.min(rows.len());
-        let end = begin.saturating_add(limit).min(rows.len());
-        let page = Page {
-            from: from.revision().number(),
-            to: to.revision().number(),
-            path: path.to_string(),
-            total: rows.len(),
-            changes: Told { rows: &rows[begin..end], from, to, view: &view },
-            next: (end < rows.len()).then_some(end),
-        };
-        Ok::<_, Problem>(serde_json::to_vec(&page).expect("plain data"))
+        let (changes, told) = written(&rows[begin..], limit, (from, to), &view);
+        let (end, total) = (begin + told, rows.len());
+        let next = Json::from((end < total).then_some(end));
+        let (from, to, path) = (from.revision(), to.revision(), Json::from(path.to_string()));
+        let head = format!(r#""from":{from},"to":{to},"path":{path},"total":{total}"#);
+        Ok::<_, Problem>(format!(r#"{{{head},"changes":{changes},"next":{next}}}"#).into_bytes())
     };
     Ok(etag::told_text(&headers, app.in_line(page).await?))
+}
+
+/// So many changes at most as a JSON array, for whoever has this view, until it is long; and how
+/// many these are. What they hold of a version is there for one at a time: all of them together may
+/// hold much.
+fn written(
+    rows: &[Row],
+    limit: usize,
+    (from, to): (&Snapshot, &Snapshot),
+    view: &View,
+) -> (String, usize) {
+    let (mut text, mut told) = (String::from("["), 0);
+    for row in &rows[..rows.len().min(limit)] {
+        if text.len() >= PAGE_BYTES {
+            break;
+        }
+        if told > 0 {
+            text.push(',');
+        }
+        let shown = Shown { change: &row.change(to), before: Some(from), view };
+        text.push_str(&serde_json::to_string(&shown).expect("plain data"));
+        told += 1;
+    }
+    text.push(']');
+    (text, told)
 }
 
 /// What happened at a node and below. What was moved is found only where all is compared; for

@@ -301,6 +301,27 @@ fn pages_of_a_diff_are_the_whole_of_it() {
 }
 
 #[test]
+fn page_of_a_diff_ends_where_it_is_long() {
+    let served = Served::memory().tree("t");
+    let key = |n: usize| format!("{n:03}{}", "k".repeat(4_000));
+    let put = |n: usize| json!({"op": "put", "attribute": key(n), "value": 7});
+    let edits: Vec<Json> = (0..400).map(put).collect();
+    served.post("/api/v1/trees/t/commits", &json!({"edits": edits}).to_string()).expect(200);
+    let (mut sizes, mut told, mut after) = (Vec::new(), Vec::new(), json!(0));
+    while !after.is_null() {
+        let page = served.get(&format!("/api/v1/trees/t/diff?limit=1000&after={after}"));
+        assert!(page.text.len() < (1 << 20) + 10_000, "{}", page.text.len());
+        let mut page = page.expect(200);
+        assert_eq!(page["total"], 400);
+        let changes = page["changes"].as_array().unwrap();
+        sizes.push(changes.len());
+        told.extend(changes.iter().map(|change| change["attribute"].as_str().unwrap().to_owned()));
+        after = page["next"].take();
+    }
+    assert_eq!((sizes.len(), told), (2, (0..400).map(key).collect::<Vec<_>>()), "{sizes:?}");
+}
+
+#[test]
 fn what_differs_is_told_as_of_documents() {
     let served = Served::memory().tree("t");
     let import = |path: &str, json: &str| {
