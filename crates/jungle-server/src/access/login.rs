@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use askama::Template;
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
+use axum::http::header::{HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
 use axum::http::{Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -45,6 +45,10 @@ const FORM_BYTES_MAX: usize = 16 << 10;
 
 /// Bytes of the place to go on from.
 const NEXT_BYTES_MAX: usize = 2 << 10;
+
+/// Has browsers forget what they have kept of this server: by *Back* they show that without asking
+/// anybody. They heed it where a connection is encrypted, or leads to their own machine.
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 
 /// How many attempts to log in there may be.
 pub(super) struct Attempts {
@@ -185,7 +189,9 @@ async fn log_out(app: Visitor, request: Request<Body>) -> Response {
         secrets.for_each(|secret| gate.sessions.end(secret));
     }
     let mut answer = see("/login");
-    answer.headers_mut().insert(SET_COOKIE, cookie("", Duration::ZERO, client));
+    let headers = answer.headers_mut();
+    headers.insert(SET_COOKIE, cookie("", Duration::ZERO, client));
+    headers.insert(CLEAR_SITE_DATA, HeaderValue::from_static("\"cache\""));
     answer
 }
 

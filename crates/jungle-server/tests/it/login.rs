@@ -49,6 +49,8 @@ fn session_lasts_from_log_in_to_log_out() {
     let out = served.send("POST", "/logout", &[("cookie", &cookie)], None);
     assert_eq!((out.status.as_u16(), out.header("location")), (303, "/login"));
     assert!(out.header("set-cookie").starts_with("jungle_session=; Path=/; Max-Age=0;"));
+    // Else whoever is there next sees by *Back* what they may not.
+    assert_eq!(out.header("clear-site-data"), "\"cache\"");
     assert_eq!(get("/api/v1/trees", &cookie).status, 401);
     // Whichever of two is one's own.
     let (one, other) = (session(&guarded), session(&guarded));
