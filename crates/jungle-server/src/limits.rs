@@ -51,11 +51,11 @@ pub struct Limits {
     /// wait in line. Merges and reverts are among them while they wait for a disk or a log. More
     /// make larger groups for one sync, until they get in each other's way in memory; 32.
     pub commits_max: usize,
-    /// Searches, diffs, merges, reverts, far pages, revisions that are many steps back, and pieces
-    /// of a history that are read for who watches, at a time, half of them, rounded up, for each
-    /// user, token or address that is not this machine's (one client may have the only one); the
-    /// others wait in line, so that commits always find a thread; 8. What waits for a disk or a log
-    /// has no turn, as long as it is one of `commits_max`.
+    /// Searches, diffs, merges, reverts, far pages, messages with earlier versions, revisions that
+    /// are many steps back, and pieces of a history that are read for who watches, at a time, half
+    /// of them, rounded up, for each user, token or address that is not this machine's (one client
+    /// may have the only one); the others wait in line, so that commits always find a thread; 8.
+    /// What waits for a disk or a log has no turn, as long as it is one of `commits_max`.
     pub long_reads_max: usize,
     /// How long they wait there, before they are refused; 10 s.
     pub line_time: Duration,

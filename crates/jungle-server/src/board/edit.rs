@@ -47,7 +47,11 @@ pub(super) async fn view(
     Query::of(&uri, &[])?;
     let path = path(&key)?;
     let board = open(&app, &name, Need::read(&path))?;
-    let page = aside(move || page(&app, &board, &path, None)).await?;
+    let message = current(&app, &app.boards.look(&board)?.snapshot, &name, &path)?;
+    let visitor = app.clone();
+    let page = move || page(&visitor, &board, &path, None);
+    // Each version is in a revision of its own, which may have to be read from the folder.
+    let page = if message.has_versions() { app.in_line(page).await? } else { aside(page).await? };
     Ok(written(page))
 }
 

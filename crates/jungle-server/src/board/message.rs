@@ -148,6 +148,11 @@ impl Message {
         self.text.len() + self.author.len() + self.place.len()
     }
 
+    /// Does it say where versions before this one are?
+    pub(super) fn has_versions(&self) -> bool {
+        self.before.is_some()
+    }
+
     /// The versions before this one, the newest first, as many as are on a page, and whether those
     /// are all. One that was replaced before it had its place in a cluster's log is not found.
     pub(super) fn versions(

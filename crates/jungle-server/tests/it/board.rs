@@ -1,4 +1,4 @@
-use crate::support::{Answer, Served, limits};
+use crate::support::{Answer, Served, limits, no_long_reads};
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
@@ -350,6 +350,19 @@ fn text_that_no_form_takes_is_shown_in_part() {
     let page = served.get("/boards/b/0").text;
     assert!(page.contains("new</textarea>") && is_part(&page), "{page}");
     assert_eq!(served.get(&link(&page, "All of this version")).text, text);
+}
+
+#[test]
+fn versions_of_a_message_are_looked_up_in_line() {
+    let served = Served::with(|options| options.limits = limits(no_long_reads));
+    submit(&served, "/boards", "name=b");
+    for text in ["text=one", "text=other"] {
+        assert_eq!(submit(&served, "/boards/b", text).status, 303);
+    }
+    assert_eq!(submit(&served, "/boards/b/0", "text=two&edits=0").status, 303);
+    for (place, status) in [("/boards/b/0", 429), ("/boards/b/1", 200), ("/boards/b", 200)] {
+        assert_eq!(served.get(place).status, status, "{place}");
+    }
 }
 
 #[test]
