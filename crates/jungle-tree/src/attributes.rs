@@ -154,6 +154,20 @@ impl<'a> Iterator for Attributes<'a> {
         let entry = self.entry()?;
         Some((self.arena.inner.symbols.text(entry.symbol), entry.value(self.arena, self.record)))
     }
+
+    /// Those that are left out are not looked at: a value may have to be loaded, and a text is
+    /// checked.
+    fn nth(&mut self, n: usize) -> Option<Self::Item> {
+        for _ in 0..n {
+            self.entry()?;
+        }
+        self.next()
+    }
+
+    /// Nor are those that are only counted.
+    fn count(mut self) -> usize {
+        std::iter::from_fn(|| self.entry()).count()
+    }
 }
 
 /// One attribute of a node.

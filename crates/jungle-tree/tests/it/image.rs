@@ -147,6 +147,31 @@ fn what_a_long_edit_changes_in_place_is_in_the_image_after_it() {
     }
 }
 
+#[test]
+fn attributes_that_are_counted_or_left_out_are_not_loaded() {
+    let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+    let arena = Arena::with_options(&options()).unwrap();
+    let mut tree = Tree::new(&arena);
+    for n in 0..20 {
+        tree.put_attribute(&[], &format!("{n:02}"), &*"v".repeat(200_000)).unwrap();
+    }
+    slabs.save(&arena, &mut image);
+    let id = tree.version_id();
+    drop((tree, arena));
+    let arena = reopen(&slabs, &image);
+    let tree = found(&arena, id);
+    let reading = tree.read();
+    let attributes = reading.root().attributes();
+    let before = slabs.loads.load(Ordering::Relaxed);
+    let loads = || slabs.loads.load(Ordering::Relaxed) - before;
+    assert_eq!((attributes.clone().count(), loads()), (20, 0));
+    let last = attributes.clone().nth(19).map(|(key, _)| key);
+    assert_eq!((last, attributes.clone().nth(20).is_none()), (Some("19"), true));
+    let of_one = loads();
+    assert_eq!(attributes.map(|(key, _)| key.len()).sum::<usize>(), 40);
+    assert!(of_one > 0 && 10 * of_one < loads(), "{of_one} of {}", loads());
+}
+
 /// What was born before the last image is in that one, so the next does not look for it.
 #[test]
 fn what_an_image_has_seen_is_not_edited_in_place() {
