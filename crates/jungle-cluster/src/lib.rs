@@ -72,3 +72,6 @@ pub use local::{
     Kept, Local, LocalError, LocalId, LocalIdError, LocalOutcome, LocalStatus, LocalUpdateError,
     Refused, WRITERS,
 };
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub use message::read_twice;

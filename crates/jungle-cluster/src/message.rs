@@ -239,6 +239,32 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Message<'_>, MessageError> {
     Ok(message)
 }
 
+/// Reads a message and its records, and writes and reads it again; for `torture fuzz`.
+///
+/// # Panics
+/// When it is another message then.
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub fn read_twice(bytes: &[u8], arena: &Arena) -> Result<Vec<CommitRecord>, MessageError> {
+    let message = read(bytes)?;
+    let Message { previous, first, mark, before, guests, .. } = &message;
+    let records: Vec<Vec<u8>> = message.records.iter().map(|record| record.to_vec()).collect();
+    let written = match message.is_empty() {
+        true => write_empty(previous, *first, mark, 0),
+        false => write(previous, *first, mark, before, &records, guests),
+    };
+    let again = read(&written).unwrap_or_else(|error| panic!("what was read is refused: {error}"));
+    assert_eq!((again.previous, again.first, again.mark), (*previous, *first, *mark));
+    assert!(again.records == message.records, "its records change");
+    // A message without records is written by itself, without anything else, and none with more
+    // branches than so many.
+    if !message.is_empty() {
+        assert_eq!(again.before[..], before[..before.len().min(LINKED_MAX)]);
+        assert_eq!(again.guests, *guests);
+    }
+    message.records_after(Revision::default(), arena).collect()
+}
+
 impl Message<'_> {
     /// The name of the server that wrote it.
     pub(crate) fn server(&self) -> &str {

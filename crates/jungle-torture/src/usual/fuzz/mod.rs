@@ -13,6 +13,7 @@ mod base;
 mod documents;
 mod folders;
 mod guard;
+mod messages;
 mod mutate;
 
 use std::fs;
@@ -49,7 +50,7 @@ pub struct Target {
 /// let json = jungle_torture::TARGETS.iter().find(|target| target.name == "json").unwrap();
 /// (json.take)(b"[1, 2");
 /// ```
-pub static TARGETS: [Target; 16] = [
+pub static TARGETS: [Target; 17] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
@@ -66,6 +67,7 @@ pub static TARGETS: [Target; 16] = [
     folders::TAIL,
     folders::STREAM,
     backups::BACKUP,
+    messages::MESSAGE,
 ];
 
 pub fn run(options: &Options) -> Outcome {
