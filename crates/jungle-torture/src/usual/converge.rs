@@ -9,9 +9,11 @@ use std::collections::BTreeSet;
 
 use jungle_testkit::Rng;
 use jungle_tree::{
-    Arena, Change, ChangeSet, EditError, Editor, Key, MergeOptions, Node, Path, Place, Resolution,
-    Rule, Signature, Snapshot, Tree, Value, apply, diff, merge,
+    Arena, Change, ChangeSet, EditError, Editor, Key, MergeError, MergeOptions, Node, Path, Place,
+    Resolution, Rule, Signature, Snapshot, Tree, Value, apply, diff, merge,
 };
+
+use super::decide::{ByBytes, Decide};
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "\0", ""];
 const ATTRIBUTES: [&str; 3] = ["x", "y", "z"];
@@ -38,8 +40,42 @@ pub fn run(rng: &mut Rng) {
     orders::run(rng);
 }
 
+/// As the bytes of an input decide: two replicas, some whose edits are told as they were made, or a
+/// merge with any options.
+pub fn by_bytes(input: &[u8]) {
+    let mut bytes = ByBytes::new(input);
+    match bytes.below(3) {
+        0 => two(&mut bytes),
+        1 => orders::run(&mut bytes),
+        _ => with_options(&mut bytes),
+    }
+}
+
+/// Whoever prevails, what comes out is well formed, and what is not in it was named.
+fn with_options(rng: &mut impl Decide) {
+    let arena = Arena::new().expect("address range");
+    let base = later(rng, &Tree::new(&arena).snapshot(), 1, Kind::Plain);
+    let [ours, theirs] = [2, 3].map(|replica| later(rng, &base, replica, Kind::Carrying));
+    let prevails = rng.pick(&[Resolution::Ours, Resolution::Theirs, Resolution::Symmetric]);
+    let mut options = options().resolution(*prevails);
+    if rng.chance(1, 2) {
+        options = options.says_again();
+    }
+    if rng.chance(1, 4) {
+        options = options.steps_max(rng.below(256));
+    }
+    let [ours, theirs] = [ours, theirs].map(|version| Side::of(&base, &version));
+    match merged_with(&base, &ours, &theirs, &options) {
+        Ok((merged, _)) => {
+            merged.check().unwrap_or_else(|error| panic!("integrity: {error}"));
+        }
+        Err(MergeError::TooManySteps(_)) => {}
+        Err(error) => panic!("there is room: {error}"),
+    }
+}
+
 /// Two replicas, round after round.
-fn two(rng: &mut Rng) {
+fn two(rng: &mut impl Decide) {
     let arena = Arena::new().expect("address range");
     let mut base = Tree::new(&arena).snapshot();
     for _ in 0..ROUNDS {
@@ -81,7 +117,7 @@ fn many(rng: &mut Rng) {
 }
 
 /// What one replica does, as it does it.
-fn edits(rng: &mut Rng, base: &Snapshot, replica: u64) -> ChangeSet {
+fn edits(rng: &mut impl Decide, base: &Snapshot, replica: u64) -> ChangeSet {
     let mut editor = Editor::new(base.clone());
     let count = rng.below(EDITS_MAX + 1);
     let next = |_| edit(rng, &mut editor, replica).expect("only what can be done is asked for");
@@ -90,7 +126,7 @@ fn edits(rng: &mut Rng, base: &Snapshot, replica: u64) -> ChangeSet {
 
 /// Edits of one replica. Whole positions are the tree's own to give, so a replica that appends
 /// signs its own.
-fn later(rng: &mut Rng, base: &Snapshot, replica: u64, kind: Kind) -> Snapshot {
+fn later(rng: &mut impl Decide, base: &Snapshot, replica: u64, kind: Kind) -> Snapshot {
     let mut tree = Tree::from_snapshot(base);
     let edited = tree.edit(|editor| {
         for _ in 0..rng.below(EDITS_MAX + 1) {
@@ -107,7 +143,11 @@ fn later(rng: &mut Rng, base: &Snapshot, replica: u64, kind: Kind) -> Snapshot {
 }
 
 /// One edit, and what it changed.
-fn edit(rng: &mut Rng, editor: &mut Editor, replica: u64) -> Result<Option<Change>, EditError> {
+fn edit(
+    rng: &mut impl Decide,
+    editor: &mut Editor,
+    replica: u64,
+) -> Result<Option<Change>, EditError> {
     let path = anywhere(rng, editor.root());
     match rng.below(10) {
         0 | 1 => {
@@ -159,7 +199,7 @@ fn clear(editor: &mut Editor, path: Path, key: &str) -> Result<Option<Change>, E
 
 /// Moves a node, or sets a subtree to what another was in the base. Nothing that has positions in
 /// it: both might carry the same one to the same place, and a position is the own of one replica.
-fn carry(rng: &mut Rng, editor: &mut Editor, base: &Snapshot) -> Result<(), EditError> {
+fn carry(rng: &mut impl Decide, editor: &mut Editor, base: &Snapshot) -> Result<(), EditError> {
     let node = anywhere(rng, editor.root());
     let source = anywhere(rng, base.root());
     let source = base.root().at(&source)?;
@@ -189,15 +229,15 @@ fn has_positions(node: Node<'_>) -> bool {
     false
 }
 
-fn pick(rng: &mut Rng) -> &'static str {
+fn pick(rng: &mut impl Decide) -> &'static str {
     ATTRIBUTES[rng.index(ATTRIBUTES.len())]
 }
 
-fn n(rng: &mut Rng) -> i64 {
+fn n(rng: &mut impl Decide) -> i64 {
     rng.below(5) as i64
 }
 
-fn anywhere(rng: &mut Rng, root: Node<'_>) -> Path {
+fn anywhere(rng: &mut impl Decide, root: Node<'_>) -> Path {
     let (mut path, mut node) = (Path::root(), root);
     while node.has_children() && rng.chance(2, 3) {
         let at = rng.index(node.child_count() as usize);
@@ -305,7 +345,16 @@ fn merged(base: &Snapshot, ours: &Snapshot, theirs: &Snapshot) -> Snapshot {
 
 /// What both sides come to, and what its conflicts name, in parts.
 fn merged_naming(base: &Snapshot, ours: &Side, theirs: &Side) -> (Snapshot, ChangeSet) {
-    let merged = merge(base, &ours.version, &theirs.version, &options()).expect("there is room");
+    merged_with(base, ours, theirs, &options()).expect("there is room")
+}
+
+fn merged_with(
+    base: &Snapshot,
+    ours: &Side,
+    theirs: &Side,
+    options: &MergeOptions,
+) -> Result<(Snapshot, ChangeSet), MergeError> {
+    let merged = merge(base, &ours.version, &theirs.version, options)?;
     let mut tree = Tree::from_snapshot(&theirs.version);
     tree.publish(merged.editor);
     let result = tree.snapshot();
@@ -320,7 +369,7 @@ fn merged_naming(base: &Snapshot, ours: &Side, theirs: &Side) -> (Snapshot, Chan
             || [ours, theirs].into_iter().any(|all| is_carried(change, all));
         assert!(is_there, "{change} disappeared:\n{ours}theirs:\n{theirs}{:?}", merged.conflicts);
     }
-    (result, named)
+    Ok((result, named))
 }
 
 /// What was added whole, node by node: it may be merged, or lost, in parts.

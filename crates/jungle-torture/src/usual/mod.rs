@@ -17,6 +17,7 @@
 //! - `planted`: each planted bug, woken, must turn one of these red, or `shuttle`.
 
 mod converge;
+mod decide;
 mod fuzz;
 // The drivers are those that the tests of the tree and of the database use, as they are.
 #[path = "../../../jungle-db/tests/it/driver/mod.rs"]

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use jungle_testkit::Rng;
 use jungle_tree::{
     Arena, Change, ChangeSet, Conflict, ConflictKind, Path, Rebased, Snapshot, Tree, apply,
     rebase_over,
 };
 
 use super::{assert_same, edits, is_done, options};
+use crate::usual::decide::Decide;
 
 const ROUNDS: u64 = 2;
 
 /// Rounds as those of many replicas, but what is rebased are the edits themselves: nothing that
 /// differs tells of what was added and removed again, or put twice.
-pub fn run(rng: &mut Rng) {
+pub fn run(rng: &mut impl Decide) {
     let arena = Arena::new().expect("address range");
     let mut base = Tree::new(&arena).snapshot();
     for _ in 0..ROUNDS {
         // Four lists have 24 orders, which take as long as six rounds of two or three.
-        let count = if rng.chance(1, 4) { 4 } else { rng.range(2..4) };
+        let count = if rng.chance(1, 4) { 4 } else { 2 + rng.below(2) };
         let lists: Vec<ChangeSet> = (1..=count).map(|replica| edits(rng, &base, replica)).collect();
         let said = lists.iter().map(ChangeSet::to_string).collect::<Vec<_>>().join("and\n");
         let orders = every_order(&base, &lists);

@@ -13,6 +13,7 @@ mod base;
 mod documents;
 mod folders;
 mod guard;
+mod merges;
 mod messages;
 mod mutate;
 
@@ -50,7 +51,7 @@ pub struct Target {
 /// let json = jungle_torture::TARGETS.iter().find(|target| target.name == "json").unwrap();
 /// (json.take)(b"[1, 2");
 /// ```
-pub static TARGETS: [Target; 17] = [
+pub static TARGETS: [Target; 18] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
@@ -68,6 +69,7 @@ pub static TARGETS: [Target; 17] = [
     folders::STREAM,
     backups::BACKUP,
     messages::MESSAGE,
+    merges::MERGE,
 ];
 
 pub fn run(options: &Options) -> Outcome {
