@@ -163,10 +163,23 @@ impl Access {
         if text.len() as u64 > FILE_BYTES_MAX {
             return Err(failed(io::ErrorKind::FileTooLarge.into()));
         }
-        let wrong = |why: String| AccessError::Parse { path: path.to_owned(), why };
-        let access: Access = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        access.check().map_err(|error| wrong(error.to_string()))?;
+        let wrong = |why| AccessError::Parse { path: path.to_owned(), why };
+        Access::parse(&text).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// What a file has in it.
+    #[doc(hidden)]
+    pub fn parse(text: &str) -> Result<Access, AccessError> {
+        let wrong = |error: toml::de::Error| AccessError::Wrong(error.to_string());
+        let access: Access = toml::from_str(text).map_err(wrong)?;
+        access.check()?;
         Ok(access)
+    }
+
+    /// What is written to a file.
+    #[doc(hidden)]
+    pub fn text(&self) -> Result<String, AccessError> {
+        toml::to_string(self).map_err(|error| AccessError::Wrong(error.to_string()))
     }
 
     /// Writes a file that only its owner may read, in place of the one that is there.
@@ -189,8 +202,7 @@ impl Access {
     /// ```
     pub fn write(&self, path: &FsPath) -> Result<(), AccessError> {
         let failed = |source| AccessError::Write { path: path.to_owned(), source };
-        let text = toml::to_string(self).map_err(|error| AccessError::Wrong(error.to_string()))?;
-        private::write(path, &text).map_err(failed)
+        private::write(path, &self.text()?).map_err(failed)
     }
 
     /// Changes a file, or makes it. Of several who change one so at the same time, none undoes what

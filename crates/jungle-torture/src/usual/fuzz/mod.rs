@@ -8,6 +8,7 @@
 //! records as the store has once written them, so that they are tried whatever it writes now; and
 //! what libFuzzer has found (`cargo xtask fuzz`), which changes inputs by what they reach.
 
+mod access;
 mod backups;
 mod base;
 mod documents;
@@ -51,7 +52,7 @@ pub struct Target {
 /// let json = jungle_torture::TARGETS.iter().find(|target| target.name == "json").unwrap();
 /// (json.take)(b"[1, 2");
 /// ```
-pub static TARGETS: [Target; 18] = [
+pub static TARGETS: [Target; 19] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
@@ -70,6 +71,7 @@ pub static TARGETS: [Target; 18] = [
     backups::BACKUP,
     messages::MESSAGE,
     merges::MERGE,
+    access::ACCESS,
 ];
 
 pub fn run(options: &Options) -> Outcome {
