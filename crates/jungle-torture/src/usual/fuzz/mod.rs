@@ -17,6 +17,7 @@ mod guard;
 mod merges;
 mod messages;
 mod mutate;
+mod requests;
 
 use std::fs;
 use std::path::PathBuf;
@@ -52,7 +53,7 @@ pub struct Target {
 /// let json = jungle_torture::TARGETS.iter().find(|target| target.name == "json").unwrap();
 /// (json.take)(b"[1, 2");
 /// ```
-pub static TARGETS: [Target; 19] = [
+pub static TARGETS: [Target; 20] = [
     documents::JSON,
     documents::NDJSON,
     documents::XML,
@@ -72,6 +73,7 @@ pub static TARGETS: [Target; 19] = [
     messages::MESSAGE,
     merges::MERGE,
     access::ACCESS,
+    requests::HTTP,
 ];
 
 pub fn run(options: &Options) -> Outcome {
