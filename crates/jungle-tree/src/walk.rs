@@ -201,8 +201,9 @@ impl<'a> Node<'a> {
         split
     }
 
-    /// Visits the subtree on `threads` threads; each has a state of its own, made by `init`, and
-    /// the states are given back. The order is any.
+    /// Visits the subtree on so many threads, but no more than 256, nor than there are pieces of
+    /// some thousand nodes; this one is among them. Each has a state of its own, made by `init`,
+    /// and the states are given back. The order is any.
     ///
     /// ```
     /// use jungle_tree::{Arena, Tree};
@@ -220,6 +221,7 @@ impl<'a> Node<'a> {
         init: impl Fn() -> S + Sync,
         visit: impl Fn(&mut S, Node<'a>) + Sync,
     ) -> Vec<S> {
+        let threads = threads.min(THREADS_MAX);
         let split = self.split(threads * 16);
         let next = std::sync::atomic::AtomicUsize::new(0);
         let work = || {
@@ -233,7 +235,8 @@ impl<'a> Node<'a> {
             }
         };
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let threads = 1..threads.min(split.parts());
+            let others: Vec<_> = threads.map(|_| scope.spawn(work)).collect();
             let mut states = vec![work()];
             states.extend(others.into_iter().map(|other| match other.join() {
                 Ok(state) => state,
@@ -243,6 +246,9 @@ impl<'a> Node<'a> {
         })
     }
 }
+
+/// No subtree is visited on more threads: each takes memory, and few machines have so many cores.
+const THREADS_MAX: usize = 256;
 
 /// A piece smaller than this is not split further.
 const PART_NODES_MIN: u32 = 4096;
