@@ -376,6 +376,7 @@ impl JungleTransaction {
         }
         let (seen, began_at) = (self.seen, self.base.revision());
         let is_bare = !self.drafts.values().any(|seen| seen.draft.is_to_commit());
+        let said = self.drafts.values().filter_map(|seen| seen.draft.said_durability()).max();
         let all = self.drafts.into_values().map(|seen| (seen.branch, seen.draft));
         let (handles, drafts): (Vec<_>, Vec<_>) = all.unzip();
         let mut options = self.options;
@@ -385,10 +386,10 @@ impl JungleTransaction {
             if described.meta != options.meta {
                 options.meta = described.meta;
             }
-            options.durability = options.durability.max(described.durability);
             attempts.push(attempt);
         }
-        let durability = options.durability;
+        // As with one tree: what is said to a draft goes before the options.
+        let durability = said.or(options.durability);
         if is_bare {
             // What is all of one revision was there at once.
             if seen > began_at && attempts.len() > 1 {

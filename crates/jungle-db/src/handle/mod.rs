@@ -99,6 +99,7 @@ pub struct CommitOptions {
     /// Who makes it, and why; the transaction may say it later, too.
     pub meta: CommitMeta,
     /// What it has to survive; [`Builder::durability`](crate::Builder::durability) when not said.
+    /// The transaction may say it later, too ([`Draft::set_durability`]), and that goes before it.
     pub durability: Option<Durability>,
 }
 

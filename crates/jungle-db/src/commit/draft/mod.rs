@@ -79,6 +79,8 @@ pub struct Draft {
     moved: Vec<(Path, Path)>,
     log: Log,
     pub(crate) options: CommitOptions,
+    /// Was it said to the draft itself what the commit has to survive?
+    has_said_durability: bool,
     signer: Option<Signer>,
     /// Does an edit leave out what is so already? Not where others may have put something else
     /// that is not known here yet.
@@ -121,6 +123,7 @@ impl Draft {
             moved: Vec::new(),
             log: Log::default(),
             options,
+            has_said_durability: false,
             signer: None,
             leaves_out: false,
             has_left_out: false,
@@ -262,9 +265,16 @@ impl Draft {
         self.options.meta = meta;
     }
 
-    /// Says what this commit has to survive, instead of what the options said.
+    /// Says what this commit has to survive, instead of what the options said. If it is said to
+    /// drafts of several trees that become one commit, the strongest of that counts.
     pub fn set_durability(&mut self, durability: Durability) {
         self.options.durability = Some(durability);
+        self.has_said_durability = true;
+    }
+
+    /// What it was told by [`set_durability`](Draft::set_durability).
+    pub(crate) fn said_durability(&self) -> Option<Durability> {
+        self.options.durability.filter(|_| self.has_said_durability)
     }
 }
 
