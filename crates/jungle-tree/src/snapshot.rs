@@ -110,6 +110,21 @@ impl Snapshot {
         self.cell.shares_arena(&other.cell) && self.pinned.version == other.pinned.version
     }
 
+    /// Does it lie in this arena? What lies in another one can neither be compared with what is in
+    /// this one, nor follow it in a tree.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let (here, elsewhere) = (Arena::new()?, Arena::new()?);
+    /// let snapshot = Tree::new(&here).snapshot();
+    /// assert!(snapshot.is_in(&here) && !snapshot.is_in(&elsewhere));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_in(&self, arena: &Arena) -> bool {
+        Arc::ptr_eq(&self.cell.arena, arena.inner())
+    }
+
     pub(crate) fn cell(&self) -> &Arc<LineCell> {
         &self.cell
     }

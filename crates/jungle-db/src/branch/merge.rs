@@ -241,7 +241,8 @@ impl Merge {
     /// otherwise than the options said.
     ///
     /// # Errors
-    /// What `f` says, or that there is no room. Nothing has happened then.
+    /// What `f` says, that there is no room, or that it has put
+    /// [another editor](NotWritten::OtherJungle) in the place of this. Nothing has happened then.
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Jungle};
@@ -261,8 +262,11 @@ impl Merge {
         mut self,
         f: impl FnOnce(&mut Editor) -> Result<(), E>,
     ) -> Result<Merge, UpdateError<E>> {
-        f(&mut self.merged.editor).map_err(UpdateError::Closure)?;
         let base = self.merged.editor.base().clone();
+        f(&mut self.merged.editor).map_err(UpdateError::Closure)?;
+        if !self.merged.editor.base().is_same(&base) {
+            return Err(UpdateError::NotWritten(NotWritten::OtherJungle));
+        }
         // The editor becomes a version of another line: it is made again.
         let edited = version_of(self.merged.editor);
         self.merged.changes = diff(&base, &edited);

@@ -159,6 +159,7 @@ pub(crate) fn rebase_and_publish(
     attempts: &mut [Attempt<'_>],
     meta: &CommitMeta,
 ) -> Result<Revision, Failure> {
+    must_be_of(shared, attempts)?;
     if let Some(sequencing) = shared.sequencing() {
         return sequencing.commit(shared, attempts, meta);
     }
@@ -193,8 +194,18 @@ pub(crate) fn rebase_and_publish(
     }
 }
 
+/// Refuses what began in another Jungle: whoever edits a draft, or by an editor, can put another
+/// one in its place. That is no version that could be compared with those that are here.
+fn must_be_of(shared: &Shared, attempts: &[Attempt<'_>]) -> Result<(), NotWritten> {
+    match attempts.iter().all(|attempt| attempt.editor().base().is_in(&shared.arena)) {
+        true => Ok(()),
+        false => Err(NotWritten::OtherJungle),
+    }
+}
+
 /// Looks whether all that was read was there at once: it is all there now, if nobody changed it.
-pub(crate) fn check_reads(attempts: &[Attempt<'_>]) -> Result<(), Failure> {
+pub(crate) fn check_reads(shared: &Shared, attempts: &[Attempt<'_>]) -> Result<(), Failure> {
+    must_be_of(shared, attempts)?;
     // What is held does not change, so writers need not wait while it is looked at.
     let guards = lock_all(attempts)?;
     let heads: Vec<_> = attempts.iter().map(|attempt| attempt.head.reader.snapshot()).collect();

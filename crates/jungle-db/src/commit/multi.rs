@@ -393,7 +393,7 @@ impl JungleTransaction {
         if is_bare {
             // What is all of one revision was there at once.
             if seen > began_at && attempts.len() > 1 {
-                check_reads(&attempts)?;
+                check_reads(&self.jungle.shared, &attempts)?;
             }
             return Ok(Published { revision: seen, renamed: Renamed::new(), durability, is_bare });
         }

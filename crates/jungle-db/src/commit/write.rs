@@ -40,8 +40,9 @@ pub enum NotWritten {
     /// committed before, or whether what is merged is kept.
     #[error("what was committed before could not be read")]
     NotLookedUp(#[source] ArchiveError),
-    /// It looked at a branch of another Jungle.
-    #[error("a branch is one of another Jungle, and is not committed to together with these")]
+    /// It looked at a branch of another Jungle, or edits what it did not begin with: a draft or an
+    /// editor of something else was put in the place of its own.
+    #[error("what was looked at or edited is something else than what is committed to")]
     OtherJungle,
     /// It takes more steps to find what it changes than [it may](crate::TreeHandle::steps_max).
     #[error(transparent)]

@@ -173,12 +173,17 @@ impl Series<'_> {
         f: impl FnOnce(&mut Draft) -> Result<T, E>,
     ) -> Result<Committed<T>, UpdateError<E>> {
         let base = self.version(branch);
+        let began_at = base.version();
         let mut draft = Draft::new(base, options.clone()).with_signer(self.signer.clone());
         let value = f(&mut draft).map_err(UpdateError::Closure)?;
         if !draft.is_changed() {
             return Ok(self.worked_out(value));
         }
         let Parts { editor, log, options, reads, .. } = draft.into_parts();
+        // Changes to something else would fit nowhere where the log is followed.
+        if !editor.base().is_in(&self.shared.arena) || editor.base().version() != began_at {
+            return Err(UpdateError::NotWritten(NotWritten::OtherJungle));
+        }
         let is_anywhere = log.changes().is_some_and(|changes| is_anywhere(changes, &reads))
             && options.meta.request().is_none();
         // It began with all that has gathered, so it is what is to be gathered on.

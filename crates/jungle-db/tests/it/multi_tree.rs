@@ -1,5 +1,6 @@
 //! Transactions over several trees, and snapshots of all.
 
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -7,7 +8,7 @@ use jungle_db::{
     CommitError, CommitOptions, Jungle, JungleSnapshot, JungleTransaction, NoSuchRevision,
     NotWritten, Retention, Revision, TreeHandle, UpdateError,
 };
-use jungle_tree::{EditError, Key};
+use jungle_tree::{Arena, EditError, Editor, Key, MergeOptions, Tree};
 
 use crate::support::{int, path, put, tree_in, tree_of};
 
@@ -254,6 +255,35 @@ fn a_branch_of_another_jungle_is_read_as_it_is_and_refused() {
     });
     assert!(matches!(refused, Err(UpdateError::NotWritten(NotWritten::OtherJungle))));
     assert_eq!((int(&here, "/0", "money"), int(&there, "/0", "money")), (Some(100), Some(7)));
+}
+
+#[test]
+fn what_was_exchanged_for_something_of_another_jungle_is_refused() {
+    let (jungle, other) = (bank(), bank());
+    let (here, there) = (jungle.open_tree("a").unwrap(), other.open_tree("a").unwrap());
+    let foreign = Tree::new(&Arena::new().unwrap());
+    let exchange = |editor: &mut Editor| {
+        *editor = Editor::new(foreign.snapshot());
+        editor.put_attribute(&[], "n", 1)
+    };
+    let check = |refused: Option<UpdateError<EditError>>| {
+        let refused = refused.expect("it is refused");
+        assert!(matches!(refused, UpdateError::NotWritten(NotWritten::OtherJungle)), "{refused}");
+    };
+    check(here.update(|tx| tx.bulk(exchange)).err());
+    let options = CommitOptions::default();
+    check(jungle.update(&options, |tx| tx.on(&here).bulk(exchange)).err());
+    let side = here.branch("side", here.snapshot().revision()).unwrap();
+    side.update(|tx| tx.append(&[])).unwrap();
+    check(here.merge("side", &MergeOptions::new()).unwrap().edit(exchange).err());
+
+    let (mut ours, mut theirs) = (jungle.begin(options.clone()), other.begin(options));
+    theirs.on(&there).put_attribute(&[], "n", 1).unwrap();
+    mem::swap(ours.on(&here), theirs.on(&there));
+    let refused = ours.commit().unwrap_err();
+    assert!(matches!(refused, CommitError::NotWritten(NotWritten::OtherJungle)), "{refused}");
+    put(&here, "/0", "money", 1);
+    assert_eq!(int(&here, "/", "n"), None);
 }
 
 #[test]

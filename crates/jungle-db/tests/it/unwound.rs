@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use jungle_db::{
-    CommitMeta, CommitRecord, Jungle, SequenceError, Sequencer, Timestamp, TreeHandle,
+    CommitMeta, CommitOptions, CommitRecord, Jungle, NotWritten, SequenceError, Sequencer,
+    Timestamp, TreeHandle, UpdateError,
 };
-use jungle_tree::{Change, ChangeSet, Key};
+use jungle_tree::{Change, ChangeSet, Editor, Key, Tree};
 
 use crate::support::{int, put};
 
@@ -118,5 +119,27 @@ fn nothing_is_added_to_a_series_behind_what_has_no_record() {
     // All that has gathered was decided: it goes on with what is there.
     put(&tree, "/", "n", 1);
     assert_eq!(tree.read().root().child_count(), 1);
+    log.jungle.lock().unwrap().take();
+}
+
+#[test]
+fn nothing_is_added_to_a_series_that_began_with_something_else() {
+    let (log, tree, _comes, _goes_on) = held();
+    let jungle = log.jungle.lock().unwrap().clone().unwrap();
+    put(&tree, "/", "n", 1);
+    let other = Tree::new(jungle.arena());
+    let placed = jungle.in_series(&[&tree], |series| {
+        let added = series.update(&tree, &CommitOptions::default(), |tx| {
+            tx.bulk(|editor| {
+                *editor = Editor::new(other.snapshot());
+                editor.remove_attribute(&[], "n")?;
+                editor.add_child(&[])
+            })
+        });
+        assert!(matches!(added, Err(UpdateError::NotWritten(NotWritten::OtherJungle))));
+    });
+    assert_eq!(placed.unwrap().unwrap().commits, 0);
+    put(&tree, "/", "n", 2);
+    assert_eq!(tree.read().root().child_count(), 0);
     log.jungle.lock().unwrap().take();
 }

@@ -427,7 +427,9 @@ impl Draft {
     }
 
     /// Edits as it likes: an import, say. It counts as having read the whole tree, so that it
-    /// commits only on the very version it began with (an update runs again).
+    /// commits only on the very version it began with (an update runs again). If another editor is
+    /// put in the place of this one, that must be of the same version, or
+    /// [nothing](crate::NotWritten::OtherJungle) is committed.
     ///
     /// # Errors
     /// What `f` says; it may have left some of its edits behind.
