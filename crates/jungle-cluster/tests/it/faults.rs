@@ -7,7 +7,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use jungle_cluster::{Cluster, Fault, JoinError, Log, MemoryLog};
+use bytes::Bytes;
+use jungle_cluster::{Appended, Cluster, Fault, JoinError, Log, LogError, LogId, MemoryLog, Tail};
 use jungle_db::{
     CommitMeta, CommitOptions, CommitRecord, Journal, JournalError, Jungle, NotWritten, Retention,
     Revision, UpdateError,
