@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use axum::http::Method;
 
-use crate::rate::{Buckets, network};
+use crate::limits::rate::{Buckets, network};
 
 /// How many notes there are a second, of one address and of all, and how many at once. Whoever
 /// is refused can ask again and again.

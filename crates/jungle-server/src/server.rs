@@ -17,21 +17,21 @@ use crate::access::{self, Gate, Trees};
 use crate::acknowledge::Acknowledger;
 use crate::app::{App, Stopping};
 use crate::audit::Audit;
-use crate::collector::Collecting;
 use crate::committer::Committer;
 use crate::etag::Mark;
 use crate::guard::{Hosts, guard};
 use crate::hub::Hubs;
-use crate::line::Line;
+use crate::limits::line::Line;
+use crate::limits::places::Places;
+use crate::limits::rate::Rate;
 use crate::metrics::Metrics;
 use crate::options::{BoardLevel, Options, StartError};
-use crate::places::Places;
 use crate::problem::{Kind, Problem};
-use crate::rate::Rate;
 use crate::status::Samples;
 use crate::tls::Encryption;
 use crate::upkeep::Upkeep;
-use crate::{api, board, cluster, docs, elsewhere, explorer, status};
+use crate::upkeep::collector::Collecting;
+use crate::{api, board, cluster, docs, explorer, status};
 
 /// Threads for what takes long or waits for the disk.
 const ASIDE_THREADS_MAX: usize = 256;
@@ -357,7 +357,7 @@ pub(crate) fn app(
         writers,
         documents: Arc::new(Places::new(limits.documents_max)),
         watchers: Arc::new(Places::new(limits.watchers_max)),
-        seekers: Semaphore::new(elsewhere::SEEKERS_MAX),
+        seekers: Semaphore::new(cluster::elsewhere::SEEKERS_MAX),
         waiters: Arc::new(Places::new(cluster::WAITERS_MAX)),
         stopping: Stopping::new(stopping),
         options,

@@ -25,13 +25,13 @@ use tower_service::Service;
 
 use self::linger::Reading;
 use self::patient::Patient;
-use crate::acme::is_challenge;
 use crate::app::App;
 use crate::client::{Client, is_proxy};
-use crate::places::{Place, Places};
+use crate::limits::places::{Place, Places};
+use crate::limits::rate::network;
 use crate::problem::{Kind, Problem};
-use crate::rate::network;
 use crate::tls::Encryption;
+use crate::tls::acme::is_challenge;
 
 /// How long it may take to tell a connection that it is beyond the limits.
 const FULL_TIME: Duration = Duration::from_secs(1);

@@ -19,7 +19,7 @@ use crate::app::Stopping;
 use crate::board::Sorry;
 use crate::client::Client;
 use crate::problem::{Kind, Problem};
-use crate::reload::reload;
+use crate::tls::reload::reload;
 
 /// The cookie that a session is in. Browsers take one with `__Host-` from this very host only, by
 /// an encrypted connection: no neighbour of it can put a session of its own there.

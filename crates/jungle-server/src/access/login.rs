@@ -23,9 +23,9 @@ use crate::board::{Sorry, form_within, html};
 use crate::client::Client;
 use crate::guard::SEC_FETCH_SITE;
 use crate::limits::AUTHOR_BYTES_MAX;
+use crate::limits::rate::{Buckets, network};
 use crate::problem::{Kind, Problem};
 use crate::query::{Query, limit};
-use crate::rate::{Buckets, network};
 
 /// Attempts to log in that may be made at once from each address, and from there for each user;
 /// then one every twelve seconds.

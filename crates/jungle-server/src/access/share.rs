@@ -6,9 +6,9 @@ use std::sync::Arc;
 use axum::http::header::{HeaderValue, RETRY_AFTER};
 
 use crate::client::Client;
-use crate::places::{NoPlace, Place, Places};
+use crate::limits::places::{NoPlace, Place, Places};
+use crate::limits::rate::network;
 use crate::problem::{Kind, Problem};
-use crate::rate::network;
 
 /// Whose something is, where each has a share of it: a user's or a token's, or else that of whoever
 /// is at an address.

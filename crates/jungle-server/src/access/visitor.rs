@@ -25,7 +25,7 @@ use super::view::View;
 use crate::app::{App, aside, aside_with};
 use crate::client::Client;
 use crate::cluster;
-use crate::line::Turn;
+use crate::limits::line::Turn;
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
 

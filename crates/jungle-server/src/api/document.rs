@@ -23,8 +23,8 @@ use crate::app::{aside, aside_with};
 use crate::body::{Incoming, Outgoing};
 use crate::etag::{Expected, Of, changed, check, expected};
 use crate::limits::Limits;
+use crate::limits::places::Place;
 use crate::once::Answer;
-use crate::places::Place;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 

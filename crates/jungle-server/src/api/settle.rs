@@ -15,7 +15,7 @@ use super::edit::PathText;
 use super::value::New;
 use crate::etag::{Expected, changed};
 use crate::limits::Limits;
-use crate::line::Turn;
+use crate::limits::line::Turn;
 use crate::once::Answer;
 use crate::problem::{Kind, Problem};
 

@@ -1,5 +1,7 @@
 //! Encryption, where it is asked for.
 
+pub(crate) mod acme;
+pub(crate) mod reload;
 mod self_made;
 
 use std::path::{Path, PathBuf};
@@ -12,9 +14,9 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::WantsServerCert;
 use tokio_rustls::rustls::{ConfigBuilder, Error, ServerConfig, crypto};
 
-use crate::acme::{Acme, AcmeError, Keeper};
 use crate::app::Stopping;
-use crate::reload::reload;
+use crate::tls::acme::{Acme, AcmeError, Keeper};
+use crate::tls::reload::reload;
 
 /// With what a server says who it is.
 ///

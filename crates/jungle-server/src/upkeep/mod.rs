@@ -8,6 +8,7 @@
 //!
 //! A backup may go to a client as well (`sending.rs`): that is given up when the client goes away.
 
+pub(crate) mod collector;
 mod place;
 mod sending;
 mod shelf;

@@ -1,5 +1,7 @@
 //! A server that is one of several: how new its answers have to be, and whether it may answer.
 
+pub(crate) mod elsewhere;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +17,6 @@ use tokio::time::sleep;
 
 use crate::access::{self, Who, Whose, share};
 use crate::app::{App, Stopping, aside, aside_with};
-use crate::elsewhere;
 use crate::metrics;
 use crate::problem::{Kind, Problem};
 

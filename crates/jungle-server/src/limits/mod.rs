@@ -1,5 +1,9 @@
 //! How much the server accepts.
 
+pub(crate) mod line;
+pub(crate) mod places;
+pub(crate) mod rate;
+
 use std::time::Duration;
 
 /// How much a server accepts, each limit inclusive. What passes one is refused with a problem that
