@@ -308,6 +308,22 @@ impl EnginePages {
         Ok(())
     }
 
+    /// Reads from the newest checkpoint. After a call has failed the engine refuses those of all
+    /// others who are about to read, too: they ask the next one.
+    fn read<T>(
+        &self,
+        mut run: impl FnMut(&View) -> Result<T, PagesError>,
+    ) -> Result<T, PagesError> {
+        let view = self.view()?;
+        match self.with(&view, || run(&view)) {
+            Err(error) if error.is_of_another_call() => {
+                let view = self.view()?;
+                self.with(&view, || run(&view))
+            }
+            done => done,
+        }
+    }
+
     fn begin_in_view(&self) -> Result<(Arc<View>, WriteTransaction), PagesError> {
         let view = self.view()?;
         let transaction = self.with(&view, || {
@@ -338,13 +354,11 @@ impl Pages for EnginePages {
     }
 
     fn get(&self, table: Table, key: u64) -> Result<Option<Vec<u8>>, PagesError> {
-        let view = self.view()?;
-        self.with(&view, || view.get(table, key))
+        self.read(|view| view.get(table, key))
     }
 
     fn get_into(&self, table: Table, key: u64, bytes: &mut [u8]) -> Result<bool, PagesError> {
-        let view = self.view()?;
-        self.with(&view, || {
+        self.read(|view| {
             let Some(number) = view.put_by(table, key)? else { return Ok(false) };
             let place = Place::new(table, key, number);
             let found = view.tables()[table as usize].get(key).map_err(failed)?;
@@ -354,8 +368,7 @@ impl Pages for EnginePages {
     }
 
     fn keys(&self, table: Table, range: RangeInclusive<u64>) -> Result<Vec<u64>, PagesError> {
-        let view = self.view()?;
-        self.with(&view, || view.keys(table, range))
+        self.read(|view| view.keys(table, range.clone()))
     }
 
     fn begin(&self) -> Result<Box<dyn Checkpoint + '_>, PagesError> {
@@ -664,5 +677,39 @@ fn remove_file(disk: &dyn Disk, name: &str) -> Result<(), IoError> {
     match disk.remove(name) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(doing("remove", name)(error)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(all(test, feature = "sim"))]
+mod tests {
+    use jungle_testkit::Rng;
+
+    use super::*;
+    use crate::disk::sim::{Fate, SimDisk};
+
+    #[test]
+    fn who_reads_while_another_fails_is_not_told_of_it() {
+        let (disk, mut rng) = (SimDisk::new(), Rng::new(1));
+        // Each in a place of its own.
+        let mut value = || (0..30_000).map(|_| rng.below(256) as u8).collect::<Vec<u8>>();
+        let values = [value(), value(), value()];
+        // Without a cache each look is a call of the disk.
+        let options = PagesOptions { cache_bytes: 0, ..PagesOptions::default() };
+        let open = || EnginePages::open(Arc::new(disk.clone()), options.clone()).unwrap();
+        let pages = open();
+        let mut checkpoint = pages.begin().unwrap();
+        for (key, value) in (0..).zip(&values) {
+            checkpoint.put(Table::Slabs, key, value).unwrap();
+        }
+        checkpoint.commit().unwrap();
+        drop(pages);
+
+        let pages = open();
+        let failing = pages.view().unwrap();
+        disk.inject(0, Fate::Fail(5), || failing.get(Table::Slabs, 0)).unwrap_err();
+        // Nobody has cut it yet.
+        assert!(Arc::ptr_eq(&pages.view().unwrap(), &failing));
+        assert_eq!(pages.get(Table::Slabs, 1).unwrap().as_ref(), Some(&values[1]));
+        assert_eq!(pages.get(Table::Slabs, 0).unwrap().as_ref(), Some(&values[0]));
     }
 }

@@ -97,6 +97,11 @@ pub enum PageDamage {
     Ledger,
 }
 
+/// What an engine says to all who call it after it has failed once.
+#[derive(Debug, thiserror::Error)]
+#[error("the engine had failed in another call")]
+struct FailedBefore;
+
 impl PagesError {
     /// What the pages said, where that is the cause of an error: of a [`SlabError`] or an
     /// [`ArchiveError`], which hide it.
@@ -129,13 +134,17 @@ impl PagesError {
         matches!(self, PagesError::Damaged { .. } | PagesError::Engine { .. })
     }
 
+    /// Did the engine fail in another call, so that this one says nothing of what is there?
+    pub(super) fn is_of_another_call(&self) -> bool {
+        let PagesError::Io(IoError { source, .. }) = self else { return false };
+        source.get_ref().is_some_and(|inner| inner.is::<FailedBefore>())
+    }
+
     /// What the engine said, which may be what the disk said below it.
     pub(super) fn of_engine(error: redb::Error) -> PagesError {
         let io = match error {
             redb::Error::Io(io) => io,
-            redb::Error::PreviousIo | redb::Error::DatabaseClosed => {
-                io::Error::other("the engine had failed in another call")
-            }
+            redb::Error::PreviousIo | redb::Error::DatabaseClosed => io::Error::other(FailedBefore),
             other => return PagesError::Engine { what: other.to_string().into() },
         };
         if let Some(error) = io.get_ref().and_then(|inner| inner.downcast_ref::<IoError>()) {
