@@ -15,6 +15,8 @@ const HUGE_FROM_WORDS: usize = 1 << 18;
 const HUGE_STEP_WORDS: usize = 1 << 22;
 /// How many slabs of a region that may be in a file are backed at a time, at least.
 const BACKED_STEP: usize = 64;
+/// Among how many slabs, the last of an image, those are that were put into last.
+const NEWEST: usize = 64;
 
 /// The epoch an arena begins in.
 pub(crate) const EPOCH_FIRST: u64 = 1;
@@ -192,6 +194,29 @@ impl Slabs {
     pub(crate) fn read_absent(&self, slab: SlabId, bytes: &mut [u8]) -> bool {
         let lazy = self.lazy.as_ref().filter(|lazy| lazy.is_absent(slab.index()));
         lazy.inspect(|lazy| lazy.read(slab, bytes)).is_some()
+    }
+
+    /// Where what was made last probably lies, so far as it is not loaded yet: of each class the
+    /// last slab, the last ones first; at most so many.
+    pub(crate) fn newest_absent(&self, most: usize) -> Vec<usize> {
+        let Some(lazy) = &self.lazy else { return Vec::new() };
+        let table = self.table();
+        let (mut seen, mut newest) = (Vec::new(), Vec::new());
+        for (slab, used) in table.uses.iter().enumerate().rev().take(NEWEST) {
+            if matches!(used, SlabUse::Class(_)) && !seen.contains(used) {
+                seen.push(*used);
+                newest.extend(lazy.is_absent(slab).then_some(slab));
+            }
+        }
+        newest.truncate(most);
+        newest
+    }
+
+    /// Loads a slab, if that is not done yet, and lets others go on while it is read.
+    pub(crate) fn load_ahead(&self, slab: usize, bytes: &mut [u8]) {
+        if let Some(lazy) = &self.lazy {
+            lazy.load_ahead(self, slab, bytes);
+        }
     }
 
     /// Loads all that is not loaded yet.

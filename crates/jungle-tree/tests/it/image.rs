@@ -367,6 +367,39 @@ fn only_what_is_looked_at_is_loaded_and_only_what_changed_is_saved() {
 }
 
 #[test]
+fn what_was_made_last_is_loaded_ahead() {
+    let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+    let arena = Arena::with_options(&options()).unwrap();
+    let mut tree = Tree::new(&arena);
+    tree.keep(Keep::All);
+    (0..1_000).for_each(|_| drop(tree.add_child(&[]).unwrap()));
+    let path = |n: i64| [Key::from(n as u64 * 7 % 1_000)];
+    (0..20_000).for_each(|n| tree.put_attribute(&path(n), "n", n).unwrap());
+    let id = tree.version_id();
+    let all = slabs.save(&arena, &mut image);
+    assert!(arena.newest_absent().is_empty(), "nothing is to be loaded");
+    drop((tree, arena));
+
+    let arena = reopen(&slabs, &image);
+    let tree = found(&arena, id);
+    let newest = arena.newest_absent();
+    assert!((2..=4).contains(&newest.len()) && all > 40, "{newest:?} of {all}");
+    slabs.fails.store(true, Ordering::Relaxed);
+    arena.load_ahead(&newest).expect_err("told");
+    slabs.fails.store(false, Ordering::Relaxed);
+    arena.load_ahead(&newest).unwrap();
+    // Neither they nor what was changed last are asked for any more.
+    slabs.fails.store(true, Ordering::Relaxed);
+    arena.load_ahead(&newest).unwrap();
+    let last = path(19_999);
+    let read = loading(|| {
+        let reading = tree.read();
+        reading.root().at(&last).ok().and_then(|node| node.attribute("n")?.as_int())
+    });
+    assert_eq!(read.unwrap(), Some(19_999));
+}
+
+#[test]
 fn a_collection_spares_what_it_finds_without_loading_it() {
     let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
     let arena = Arena::with_options(&options()).unwrap();

@@ -74,17 +74,46 @@ impl Lazy {
         let count = if let SlabUse::Large(count) = used { count as usize } else { 1 };
         bytes.resize(SLAB_BYTES, 0);
         for slab in first..first + count {
-            let id = SlabId { is_payload: self.is_payload, index: slab as u32 };
-            if let Err(error) = slabs.region.back(slab * SLAB_WORDS, SLAB_WORDS) {
-                failed(id, error.into());
-            }
-            slabs.region.populate(slab * SLAB_WORDS, SLAB_WORDS);
-            self.read(id, &mut bytes);
-            let words = slabs.region.words_view();
-            for (i, word) in bytes.as_chunks::<WORD_BYTES>().0.iter().enumerate() {
-                words.set(slab * SLAB_WORDS + i, u64::from_le_bytes(*word));
-            }
+            self.read(self.id(slab), &mut bytes);
+            self.put(slabs, slab, &bytes);
         }
+        self.show(slabs, (first, count), used);
+    }
+
+    /// Loads a slab of small records, and reads it before anybody has to wait for that. If another
+    /// loads it meanwhile, it is read twice.
+    pub(crate) fn load_ahead(&self, slabs: &Slabs, slab: usize, bytes: &mut [u8]) {
+        if !self.is_absent(slab) {
+            return;
+        }
+        self.read(self.id(slab), bytes);
+        let _no_load = lock(&self.loading);
+        let used = slabs.used_for(slab);
+        // Until it is loaded, or given back, it is what it was when it was read.
+        if self.is_absent(slab) && matches!(used, SlabUse::Class(_)) {
+            self.put(slabs, slab, bytes);
+            self.show(slabs, (slab, 1), used);
+        }
+    }
+
+    fn id(&self, slab: usize) -> SlabId {
+        SlabId { is_payload: self.is_payload, index: slab as u32 }
+    }
+
+    /// Puts what was read in its place, where nobody looks yet.
+    fn put(&self, slabs: &Slabs, slab: usize, bytes: &[u8]) {
+        if let Err(error) = slabs.region.back(slab * SLAB_WORDS, SLAB_WORDS) {
+            failed(self.id(slab), error.into());
+        }
+        slabs.region.populate(slab * SLAB_WORDS, SLAB_WORDS);
+        let words = slabs.region.words_view();
+        for (i, word) in bytes.as_chunks::<WORD_BYTES>().0.iter().enumerate() {
+            words.set(slab * SLAB_WORDS + i, u64::from_le_bytes(*word));
+        }
+    }
+
+    /// Lets all look at what was put.
+    fn show(&self, slabs: &Slabs, (first, count): (usize, usize), used: SlabUse) {
         // Found before anybody can give the slab back, and told once all see that it is loaded.
         let free = match used {
             SlabUse::Class(class) => self.find_free(slabs, first, usize::from(class)),
@@ -105,7 +134,7 @@ impl Lazy {
 
     /// What was loaded makes no sense.
     pub(crate) fn malformed(&self, slab: usize, what: &'static str) -> ! {
-        failed(SlabId { is_payload: self.is_payload, index: slab as u32 }, what.into())
+        failed(self.id(slab), what.into())
     }
 
     fn find_free(&self, slabs: &Slabs, slab: usize, class: usize) -> Vec<u32> {
@@ -212,5 +241,52 @@ mod tests {
         });
         assert_eq!(slabs.region.words_view().get(SLAB_WORDS), 7);
         assert!(slabs.take_all_spare().iter().all(Vec::is_empty), "nothing in it was free");
+    }
+
+    /// Waits when it is asked first, until others have gone on.
+    #[derive(Default)]
+    struct Waiting {
+        is_asked: AtomicBool,
+        have_gone_on: AtomicBool,
+    }
+
+    impl SlabSource for Waiting {
+        fn load(
+            &self,
+            _: SlabId,
+            bytes: &mut [u8],
+        ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            let have_gone_on = |_| {
+                thread::yield_now();
+                self.have_gone_on.load(Ordering::SeqCst)
+            };
+            let is_first = !self.is_asked.swap(true, Ordering::SeqCst);
+            if is_first && !(0..10_000_000).any(have_gone_on) {
+                return Err("the others wait for it".into());
+            }
+            bytes.fill(1);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn others_load_what_is_read_ahead_and_it_counts_once() {
+        let uses = vec![SlabUse::LargeTail, SlabUse::Class(3), SlabUse::Class(3)];
+        let source = Arc::new(Waiting::default());
+        let lazy = Lazy::new(&uses, true, Arc::clone(&source) as Arc<dyn SlabSource>);
+        let region = Region::reserve(8 * SLAB_WORDS).unwrap();
+        let slabs = Slabs::reopen((region, Region::reserve(8).unwrap()), uses, lazy).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| slabs.load_ahead(1, &mut vec![0; SLAB_BYTES]));
+            while !source.is_asked.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            slabs.ensure(2 * SLAB_WORDS);
+            slabs.ensure(SLAB_WORDS);
+            slabs.region.words_view().set(SLAB_WORDS, 7);
+            source.have_gone_on.store(true, Ordering::SeqCst);
+        });
+        assert_eq!(slabs.region.words_view().get(SLAB_WORDS), 7);
+        assert_eq!(slabs.region.words_view().get(2 * SLAB_WORDS), 0x0101_0101_0101_0101);
     }
 }

@@ -293,6 +293,67 @@ impl Arena {
         })
     }
 
+    /// Those slabs of a reopened arena, four at most, in which what was made last probably lies, so
+    /// far as they are not loaded yet: for [`Arena::load_ahead`].
+    #[must_use]
+    pub fn newest_absent(&self) -> Vec<SlabId> {
+        // An edit copies blocks of a few classes, and an attribute.
+        let regions = [(&self.inner().blocks, false, 3), (&self.inner().payload, true, 1)];
+        let newest = regions.into_iter().flat_map(|(slabs, is_payload, most)| {
+            let newest = slabs.newest_absent(most).into_iter();
+            newest.map(move |slab| SlabId { is_payload, index: slab as u32 })
+        });
+        newest.collect()
+    }
+
+    /// Loads slabs of a reopened arena before somebody looks at them, who can go on meanwhile: what
+    /// he looks at is loaded for him, even if it is being read here. Those that are loaded already,
+    /// are not used, or belong to a large record are left alone.
+    ///
+    /// # Errors
+    /// When one cannot be loaded. Whoever looks at it tries again.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, ArenaOptions, SavedImage, SlabId, SlabSource, Tree};
+    /// use std::{collections::HashMap, sync::Arc};
+    /// # struct Saved(HashMap<SlabId, Vec<u8>>);
+    /// # impl SlabSource for Saved {
+    /// #     fn load(
+    /// #         &self,
+    /// #         id: SlabId,
+    /// #         bytes: &mut [u8],
+    /// #     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// #         bytes.copy_from_slice(self.0.get(&id).ok_or("it was not saved")?);
+    /// #         Ok(())
+    /// #     }
+    /// # }
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.add_child(&[])?;
+    /// let mut slabs = HashMap::new();
+    /// let image = arena.save(&SavedImage::default(), |slab, bytes| {
+    ///     slabs.extend(bytes.map(|bytes| (slab, bytes.to_vec())));
+    ///     Ok::<(), std::io::Error>(())
+    /// })?;
+    ///
+    /// let again = Arena::reopen(&ArenaOptions::default(), &image, Arc::new(Saved(slabs)))?;
+    /// let newest = again.newest_absent();
+    /// assert!(!newest.is_empty());
+    /// again.load_ahead(&newest)?;
+    /// assert!(again.newest_absent().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load_ahead(&self, ids: &[SlabId]) -> Result<(), SlabError> {
+        let mut bytes = vec![0; SLAB_BYTES];
+        loading(|| {
+            for id in ids {
+                let arena = self.inner();
+                let slabs = if id.is_payload { &arena.payload } else { &arena.blocks };
+                slabs.load_ahead(id.index(), &mut bytes);
+            }
+        })
+    }
+
     /// The arena of which this is the image. Its slabs are loaded when they are first looked at,
     /// so this costs next to nothing; reads that load are wrapped in [`loading`].
     ///
