@@ -14,7 +14,7 @@ use crate::disk::Disk;
 use crate::error::{IoError, LogError, OpenError, doing};
 use crate::log::Log;
 use crate::log::writer::LogStats;
-use crate::open::{OpenOptions, OpenReport};
+use crate::open::{Ahead, OpenOptions, OpenReport};
 use crate::progress::Progress;
 use crate::usage::{DiskUsage, disk_usage};
 
@@ -478,6 +478,7 @@ impl Keeping {
         log: &Arc<OpenLog>,
         checkpoints: &Arc<Checkpoints>,
         every: u64,
+        mut ahead: Option<Ahead>,
     ) -> Result<Keeping, OpenError> {
         if every == u64::MAX {
             return Ok(Keeping { background: None, every });
@@ -487,6 +488,8 @@ impl Keeping {
             let (jungle, log) = (jungle.clone(), Arc::clone(log));
             let checkpoints = Arc::clone(checkpoints);
             move || {
+                // If it fails in a read, so does whoever writes with the same engine.
+                drop(ahead.take());
                 checkpoints.write_unasked(&jungle, log.get());
                 log.get().bytes()
             }

@@ -286,7 +286,8 @@ impl OpenOptions {
         mark: Option<Mark>,
         query: &EraseQuery,
     ) -> Result<Erasing, EraseError> {
-        let (read, _) = self.read_best(disk, mark)?;
+        // Nothing is done in the background here.
+        let (read, _) = self.clone().checkpoint_every(u64::MAX).read_best(disk, mark)?;
         let jungle = &read.start.jungle;
         let tree = jungle.open_tree(&query.tree)?.id();
         let (erasure, newest) = (query.erasure(tree)?, jungle.revision());

@@ -1,5 +1,6 @@
 //! Opening a folder.
 
+mod ahead;
 mod lock;
 mod memory;
 mod options;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use jungle_db::{Builder, Jungle};
 
+pub(crate) use self::ahead::Ahead;
 pub use self::options::{CHECKPOINT_EVERY, OpenOptions, SEGMENT_BYTES, STREAM_BYTES_MAX};
 pub use self::report::OpenReport;
 pub use self::spill::{Spill, Spilling};
@@ -147,11 +149,11 @@ impl OpenOptions {
         let newest = report.revision.number();
         let ready = log.log.set(Log::new(Arc::clone(&disk), lock, writer, newest));
         assert!(ready.is_ok(), "set once, here");
-        let Start { jungle, checkpoints, spill, .. } = start;
-        let checkpoints = Arc::new(checkpoints);
+        let Start { jungle, checkpoints, spill, ahead, .. } = start;
+        let (checkpoints, every) = (Arc::new(checkpoints), self.checkpoint_every);
         let keeping = match self.read_only {
             true => None,
-            false => Some(Keeping::start(&jungle, &log, &checkpoints, self.checkpoint_every)?),
+            false => Some(Keeping::start(&jungle, &log, &checkpoints, every, ahead)?),
         };
         let readers_waited_for = self.readers_waited_for;
         Ok(Store { keeping, checkpoints, jungle, log, disk, report, spill, readers_waited_for })
@@ -191,7 +193,7 @@ impl OpenOptions {
                 let spill = arena.spill.clone();
                 let jungle = builder.arena(arena).build()?;
                 let checkpoints = Checkpoints::none(Arc::clone(disk));
-                Start { jungle, checkpoints, from: None, spill, spilling }
+                Start { jungle, checkpoints, from: None, spill, spilling, ahead: None }
             }
         };
         let redo: Redo = if self.checked { replay_checked } else { Jungle::replay };
@@ -216,12 +218,19 @@ impl OpenOptions {
         };
         let (arena, spilling) = self.arena_for(loaded.image.memory_bytes());
         let jungle = loaded.restore(builder, &arena, &pages)?;
+        // Who wants no checkpoints in the background may count each call of the disk.
+        let has_background = !self.read_only && self.checkpoint_every != u64::MAX;
+        let ahead = match has_background && !self.checked {
+            true => Ahead::start(jungle.arena()),
+            false => None,
+        };
         if self.checked {
             check_trees::<OpenError>(&jungle, &self.progress)?;
         }
         let from = Some(loaded.log);
         let checkpoints = Checkpoints::loaded(Arc::clone(disk), pages, loaded);
-        Ok(Some(Start { jungle, checkpoints, from, spill: arena.spill, spilling }))
+        let spill = arena.spill;
+        Ok(Some(Start { jungle, checkpoints, from, spill, spilling, ahead }))
     }
 }
 
@@ -254,6 +263,9 @@ pub(crate) struct Start {
     /// The folder that its trees spill into, if they do.
     spill: Option<PathBuf>,
     spilling: Spilling,
+    /// Who reads the checkpoint meanwhile. It has ended before the folder is somebody else's, and
+    /// before damaged pages are put away.
+    ahead: Option<Ahead>,
 }
 
 /// Makes the folder of the log, if it is not there. Whoever wrote the mark in `LOCK` has made its
