@@ -30,6 +30,8 @@ pub(crate) struct LineCell {
     root: RootCell,
     /// Blocks born up to here may be visible from elsewhere.
     floor: AtomicU64,
+    /// Under which number the attribute keys are counted that its editors bring in; 0 for none.
+    owner: AtomicU64,
     pub(crate) arena: Arc<ArenaInner>,
 }
 
@@ -50,6 +52,7 @@ impl LineCell {
         let cell = Arc::new(LineCell {
             root: RootCell::new(handle, version),
             floor: AtomicU64::new(floor),
+            owner: AtomicU64::new(0),
             arena,
         });
         let mut lines = lock(&cell.arena.lines);
@@ -59,6 +62,14 @@ impl LineCell {
         lines.push(Arc::downgrade(&cell));
         drop(lines);
         cell
+    }
+
+    pub(crate) fn owner(&self) -> u64 {
+        self.owner.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_owner(&self, owner: u64) {
+        self.owner.store(owner, Ordering::SeqCst);
     }
 
     /// The block of the newest root. It may be replaced at any time: pin it before reading.

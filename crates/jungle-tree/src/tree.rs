@@ -185,6 +185,7 @@ impl Tree {
         let root = Edit::copy_root(arena.memory(), lane.allocator(), version, snapshot.handle());
         // What was born before is not this line's own.
         let cell = LineCell::new(Arc::clone(arena), root, version, version - 1);
+        cell.set_owner(snapshot.cell().owner());
         let shared = u64::from(Header::load(arena.memory(), root).count());
         Tree { cell, line: Line::default(), shared }
     }
@@ -229,6 +230,34 @@ impl Tree {
         let floor = inner.draw_versions(1);
         let cell = LineCell::new(Arc::clone(inner), handle, version, floor);
         Some(Tree { cell, line: Line::default(), shared: 0 })
+    }
+
+    /// Counts under this number the attribute keys that are new in the arena when an [`Editor`] of
+    /// this tree puts them, or one of a tree that is made [from a version](Tree::from_snapshot) of
+    /// it from now on. An arena holds 1,048,576 keys and never gives them back, so a tree may have
+    /// [a share](Editor::keys_max) of them. Edits of one call by the tree itself are not counted,
+    /// nor is anything under 0. [`Arena::keys_brought`] tells how many there are, and so does an
+    /// image where they are 1,024 or more.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, EditError, Tree};
+    /// let arena = Arena::new()?;
+    /// let mut tree = Tree::new(&arena);
+    /// tree.count_keys(7);
+    /// let mut put = |key: &str| {
+    ///     tree.edit(|editor| {
+    ///         editor.keys_max(1);
+    ///         editor.put_attribute(&[], key, 1)
+    ///     })
+    /// };
+    /// put("n")?;
+    /// assert_eq!(put("m"), Err(EditError::TooManyKeysOfTree { keys: 1, keys_max: 1 }));
+    /// put("n")?;
+    /// assert_eq!(arena.keys_brought(7), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn count_keys(&mut self, owner: u64) {
+        self.cell.set_owner(owner);
     }
 
     /// Holds the newest version.

@@ -23,7 +23,7 @@ pub(crate) use image::{BIRTH_OLDEST, LastSave};
 pub use image::{ImageError, SLAB_BYTES, SavedImage, SlabError, SlabId, SlabSource, loading};
 pub(crate) use region::{RUN_WORDS, Region, Run, WORD_BYTES, Words};
 pub(crate) use slab::{EPOCH_FIRST, SLAB_WORDS, SlabUse, Slabs};
-pub(crate) use symbols::{Symbols, TooManyKeys};
+pub(crate) use symbols::{Bringer, Symbols, TooManyKeys};
 
 use crate::block::{Content, WIDTH};
 use crate::hash::HashMemo;
@@ -214,6 +214,25 @@ impl Arena {
         !self.inner.has_room(0)
     }
 
+    /// How many attribute keys were new here when those trees put them that
+    /// [count them](crate::Tree::count_keys) under this number, whatever became of the edits.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let arena = Arena::new()?;
+    /// let (mut a, mut b) = (Tree::new(&arena), Tree::new(&arena));
+    /// a.count_keys(1);
+    /// b.count_keys(2);
+    /// a.edit(|editor| editor.put_attribute(&[], "title", "hello"))?;
+    /// b.edit(|editor| editor.put_attribute(&[], "title", "the same key"))?;
+    /// assert_eq!([1, 2].map(|owner| arena.keys_brought(owner)), [1, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn keys_brought(&self, owner: u64) -> u32 {
+        self.inner.symbols.brought_by(owner)
+    }
+
     /// How much memory is in use now.
     #[must_use]
     pub fn usage(&self) -> ArenaUsage {
@@ -296,6 +315,8 @@ pub(crate) struct Allocator {
     pub(crate) payload: FreeLists<0>,
     /// Recently used attribute keys, by a cheap hash of their text.
     pub(crate) keys: [u32; 64],
+    /// For whom new ones are interned.
+    pub(crate) bringer: Bringer,
     pub(crate) buffers: crate::edit::Buffers,
 }
 
@@ -305,6 +326,7 @@ impl Allocator {
             blocks: FreeLists::new(),
             payload: FreeLists::new(),
             keys: [u32::MAX; 64],
+            bringer: Bringer::NOBODY,
             buffers: crate::edit::Buffers::default(),
         }
     }
@@ -496,7 +518,8 @@ impl ArenaInner {
     }
 
     /// Takes an allocator back and ends its session.
-    pub(crate) fn check_in(&self, allocator: Box<Allocator>, version: u64) {
+    pub(crate) fn check_in(&self, mut allocator: Box<Allocator>, version: u64) {
+        allocator.bringer = Bringer::NOBODY;
         let mut sessions = lock(&self.sessions);
         if let Some(i) = sessions.iter().position(|session| session.version == version) {
             sessions.swap_remove(i);

@@ -1,11 +1,15 @@
 //! Attribute keys, interned: a key is stored once in an arena and named by a number.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// At most this many distinct attribute keys in one arena.
 const SYMBOLS_MAX: usize = 1 << 20;
+/// An image says how many those have brought in who have so many. It does not of others, so that
+/// nearly all images stay what they were before this was counted: with each opening of one these
+/// may bring in fewer than so many again.
+const SAVED_FROM: u32 = 1 << 10;
 /// The first chunk holds this many; each later one twice the one before.
 const FIRST: usize = 64;
 const CHUNKS: usize = 15;
@@ -19,16 +23,47 @@ type Chunk = Box<[OnceLock<Arc<str>>]>;
 #[derive(Default)]
 pub(crate) struct Symbols {
     chunks: [OnceLock<Chunk>; CHUNKS],
-    numbers: RwLock<HashMap<Arc<str>, u32>>,
+    table: RwLock<Table>,
 }
 
-/// There are too many distinct attribute keys in one arena.
+#[derive(Default)]
+struct Table {
+    numbers: HashMap<Arc<str>, u32>,
+    /// How many of them each owner has brought in.
+    brought: BTreeMap<u64, u32>,
+}
+
+/// For whom a key is interned that is new, and how many of these there may be.
+#[derive(Clone, Copy)]
+pub(crate) struct Bringer {
+    /// 0 is nobody: such keys are not counted.
+    pub(crate) owner: u64,
+    pub(crate) keys_max: u32,
+}
+
+impl Bringer {
+    pub(crate) const NOBODY: Bringer = Bringer { owner: 0, keys_max: u32::MAX };
+}
+
+/// Why a new attribute key is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooManyKeys;
+pub(crate) enum TooManyKeys {
+    InArena,
+    OfOwner { keys: u32, keys_max: u32 },
+}
 
 impl fmt::Display for TooManyKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an arena holds at most {SYMBOLS_MAX} distinct attribute keys")
+        match self {
+            TooManyKeys::InArena => {
+                write!(f, "an arena holds at most {SYMBOLS_MAX} distinct attribute keys")
+            }
+            TooManyKeys::OfOwner { keys, keys_max } => {
+                write!(f, "the tree has brought in {keys} attribute keys, and takes no new one ")?;
+                write!(f, "from {keys_max} on; put what comes from users into values, or into ")?;
+                write!(f, "keys of nodes")
+            }
+        }
     }
 }
 
@@ -49,25 +84,33 @@ impl Symbols {
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.numbers.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.read().numbers.len()
     }
 
     /// The number of a text, if it has one.
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
-        self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(text).copied()
+        self.read().numbers.get(text).copied()
     }
 
     /// The number of a text, a new one if need be.
-    pub(crate) fn intern(&self, text: &str) -> Result<u32, TooManyKeys> {
+    pub(crate) fn intern(&self, text: &str, by: Bringer) -> Result<u32, TooManyKeys> {
         if let Some(number) = self.find(text) {
             return Ok(number);
         }
-        let mut numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let Table { numbers, brought } = &mut *table;
         if let Some(&number) = numbers.get(text) {
             return Ok(number);
         }
         if numbers.len() >= SYMBOLS_MAX {
-            return Err(TooManyKeys);
+            return Err(TooManyKeys::InArena);
+        }
+        if by.owner != 0 {
+            let keys = brought.entry(by.owner).or_default();
+            if *keys >= by.keys_max {
+                return Err(TooManyKeys::OfOwner { keys: *keys, keys_max: by.keys_max });
+            }
+            *keys += 1;
         }
         let number = numbers.len() as u32;
         let text: Arc<str> = text.into();
@@ -77,5 +120,27 @@ impl Symbols {
         slot.set(Arc::clone(&text)).expect("numbers are given once, under the lock");
         numbers.insert(text, number);
         Ok(number)
+    }
+
+    /// How many an owner has brought in.
+    pub(crate) fn brought_by(&self, owner: u64) -> u32 {
+        self.read().brought.get(&owner).copied().unwrap_or_default()
+    }
+
+    /// What an image says of it: each owner that has brought in many, in order.
+    pub(crate) fn brought(&self) -> Vec<(u64, u32)> {
+        let table = self.read();
+        let many = table.brought.iter().filter(|(_, keys)| **keys >= SAVED_FROM);
+        many.map(|(owner, keys)| (*owner, *keys)).collect()
+    }
+
+    /// Goes on counting where an image says.
+    pub(crate) fn set_brought(&self, brought: &[(u64, u32)]) {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        table.brought = brought.iter().copied().collect();
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

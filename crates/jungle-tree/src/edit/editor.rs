@@ -101,9 +101,31 @@ impl Editor {
     /// ```
     #[must_use]
     pub fn new(base: Snapshot) -> Editor {
-        let (allocator, version) = base.cell().arena.check_out();
+        let (mut allocator, version) = base.cell().arena.check_out();
+        allocator.bringer.owner = base.cell().owner();
         let work = Work { allocator: Some(allocator), root: base.handle() };
         Editor { base, version, grafted: false, work: RefCell::new(work) }
+    }
+
+    /// Takes no attribute key that is new in the arena once so many have been brought in that are
+    /// [counted](crate::Tree::count_keys) under the same number, by whatever editor; keys that are
+    /// there it takes as ever. Without this it takes all, up to what an arena holds. Where they are
+    /// not counted this changes nothing.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Editor, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.count_keys(7);
+    /// let mut editor = Editor::new(tree.snapshot());
+    /// editor.put_attribute(&[], "n", 1)?;
+    /// editor.keys_max(1);
+    /// assert!(editor.put_attribute(&[], "m", 1).is_err());
+    /// editor.put_attribute(&[], "n", 2)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys_max(&mut self, keys_max: u32) {
+        let allocator = self.work.get_mut().allocator.as_deref_mut();
+        allocator.expect("there until the editor ends").bringer.keys_max = keys_max;
     }
 
     /// The version it began with.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::arena::TooManyKeys;
 use crate::attributes::ATTRIBUTES_WORDS_MAX;
 use crate::key::{Key, KeyError};
 use crate::path::Path;
@@ -50,6 +51,14 @@ pub enum EditError {
     },
     /// The arena has too many distinct attribute keys.
     TooManyKeys,
+    /// The tree has brought in as many attribute keys that were new in the arena as
+    /// [it may](crate::Editor::keys_max).
+    TooManyKeysOfTree {
+        /// How many it has.
+        keys: u32,
+        /// How many it may have.
+        keys_max: u32,
+    },
     /// The node's attributes are too large together.
     TooManyAttributes,
     /// A tree holds at most 2^32 - 1 nodes.
@@ -71,7 +80,22 @@ impl EditError {
     /// ```
     #[must_use]
     pub fn is_full(&self) -> bool {
-        matches!(self, EditError::ArenaFull | EditError::TreeFull | EditError::TooManyKeys)
+        matches!(
+            self,
+            EditError::ArenaFull
+                | EditError::TreeFull
+                | EditError::TooManyKeys
+                | EditError::TooManyKeysOfTree { .. }
+        )
+    }
+
+    pub(crate) fn too_many_keys(error: TooManyKeys) -> EditError {
+        match error {
+            TooManyKeys::InArena => EditError::TooManyKeys,
+            TooManyKeys::OfOwner { keys, keys_max } => {
+                EditError::TooManyKeysOfTree { keys, keys_max }
+            }
+        }
     }
 
     pub(crate) fn no_such_node(path: &[Key], depth: usize) -> EditError {
@@ -96,7 +120,10 @@ impl fmt::Display for EditError {
                 write!(f, "an attribute key of {bytes} bytes is longer than the limit of ")?;
                 write!(f, "{ATTRIBUTE_KEY_BYTES_MAX}")
             }
-            EditError::TooManyKeys => write!(f, "{}", crate::arena::TooManyKeys),
+            EditError::TooManyKeys => TooManyKeys::InArena.fmt(f),
+            EditError::TooManyKeysOfTree { keys, keys_max } => {
+                TooManyKeys::OfOwner { keys: *keys, keys_max: *keys_max }.fmt(f)
+            }
             EditError::TooManyAttributes => {
                 write!(f, "the attributes of one node take at most {} bytes together; ", {
                     ATTRIBUTES_WORDS_MAX * 8

@@ -17,7 +17,7 @@ pub use cursor::Cursor;
 pub use editor::{Editor, Place};
 pub use error::EditError;
 
-use crate::arena::{Allocator, Memory, SLAB_WORDS, TooManyKeys};
+use crate::arena::{Allocator, Memory, SLAB_WORDS};
 use crate::attributes;
 use crate::block::{self, Content, DIRECTORY, Header, Record};
 use crate::children::{Step, locate};
@@ -364,8 +364,8 @@ impl<'a> Edit<'a> {
         if *cached != u32::MAX && self.arena.symbols.text(*cached) == key {
             return Ok(*cached);
         }
-        let number =
-            self.arena.symbols.intern(key).map_err(|TooManyKeys| EditError::TooManyKeys)?;
+        let by = self.allocator.bringer;
+        let number = self.arena.symbols.intern(key, by).map_err(EditError::too_many_keys)?;
         *cached = number;
         Ok(number)
     }

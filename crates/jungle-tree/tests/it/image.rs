@@ -530,6 +530,48 @@ fn what_cannot_be_loaded_is_an_error_and_not_an_answer() {
 }
 
 #[test]
+fn an_image_says_who_has_brought_in_many_attribute_keys() {
+    let (slabs, mut image) = (Arc::new(Slabs::default()), SavedImage::default());
+    let arena = Arena::with_options(&options()).unwrap();
+    let trees = [(1, 1_024), (2, 1_023)].map(|(owner, count)| {
+        let mut tree = Tree::new(&arena);
+        tree.count_keys(owner);
+        tree.edit(|editor| {
+            (0..count).try_for_each(|n| {
+                let child = [editor.add_child(&[])?];
+                editor.put_attribute(&child, &format!("{owner} {n}"), 1)
+            })
+        })
+        .unwrap();
+        tree
+    });
+    slabs.save(&arena, &mut image);
+    let id = trees[0].version_id();
+    drop((trees, arena));
+
+    let mut bytes = image.to_bytes();
+    let at = bytes.len() - 4;
+    bytes[at..].copy_from_slice(&2_048_u32.to_le_bytes());
+    let error = SavedImage::from_bytes(&bytes).unwrap_err();
+    assert!(error.to_string().ends_with("counts attribute keys that cannot be"), "{error}");
+
+    let arena = reopen(&slabs, &image);
+    assert_eq!([1, 2].map(|owner| arena.keys_brought(owner)), [1_024, 0]);
+    let mut tree = found(&arena, id);
+    tree.count_keys(1);
+    let mut branch = Tree::from_snapshot(&tree.snapshot());
+    let mut put = |key: &str| {
+        branch.edit(|editor| {
+            editor.keys_max(1_024);
+            editor.put_attribute(&[], key, 1)
+        })
+    };
+    let refused = EditError::TooManyKeysOfTree { keys: 1_024, keys_max: 1_024 };
+    assert_eq!(put("new"), Err(refused));
+    assert_eq!(put("2 7"), Ok(()));
+}
+
+#[test]
 fn any_bytes_are_a_description_or_an_error() {
     let (slabs, mut image) = (Slabs::default(), SavedImage::default());
     let arena = Arena::with_options(&options()).unwrap();

@@ -26,7 +26,7 @@ impl SavedImage {
     }
 
     /// As bytes, for [`SavedImage::from_bytes`]: numbers little-endian, then the attribute keys,
-    /// then what the slabs of each region are used for, in runs.
+    /// then what the slabs of each region are used for, in runs; then who has brought in many keys.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -45,6 +45,14 @@ impl SavedImage {
                 bytes.push(code);
                 bytes.extend_from_slice(&detail.to_le_bytes());
                 bytes.extend_from_slice(&(run.len() as u32).to_le_bytes());
+            }
+        }
+        // Where there are none the bytes are those that they were before this was counted.
+        if !self.brought.is_empty() {
+            bytes.extend_from_slice(&(self.brought.len() as u32).to_le_bytes());
+            for (owner, keys) in &self.brought {
+                bytes.extend_from_slice(&owner.to_le_bytes());
+                bytes.extend_from_slice(&keys.to_le_bytes());
             }
         }
         bytes
@@ -68,10 +76,12 @@ impl SavedImage {
             symbols.push(text.into());
         }
         let (structure, payload) = (input.uses()?, input.uses()?);
+        let is_over = input.0.is_empty();
+        let brought = if is_over { Vec::new() } else { input.brought(symbols.len())? };
         if !input.0.is_empty() {
             return Err(ImageError::Malformed { what: "goes on behind its end" });
         }
-        Ok(SavedImage { versions, cut, symbols, structure, payload })
+        Ok(SavedImage { versions, cut, symbols, brought, structure, payload })
     }
 }
 
@@ -101,6 +111,22 @@ impl<'a> Input<'a> {
 
     fn u64(&mut self) -> Result<u64, ImageError> {
         Ok(u64::from(self.u32()?) | u64::from(self.u32()?) << 32)
+    }
+
+    /// Who has brought in how many of so many keys.
+    fn brought(&mut self, symbols: usize) -> Result<Vec<(u64, u32)>, ImageError> {
+        let wrong = ImageError::Malformed { what: "counts attribute keys that cannot be" };
+        let (mut brought, mut left, mut before) = (Vec::new(), symbols as u64, 0);
+        for _ in 0..self.u32()? {
+            let (owner, keys) = (self.u64()?, self.u32()?);
+            if owner <= before || u64::from(keys) > left {
+                return Err(wrong);
+            }
+            left -= u64::from(keys);
+            before = owner;
+            brought.push((owner, keys));
+        }
+        if brought.is_empty() { Err(wrong) } else { Ok(brought) }
     }
 
     fn uses(&mut self) -> Result<Vec<SlabUse>, ImageError> {

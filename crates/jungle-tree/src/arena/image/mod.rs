@@ -29,8 +29,8 @@ pub(crate) use saving::BIRTH_OLDEST;
 use saving::Saving;
 
 use super::{
-    Arena, ArenaError, ArenaOptions, EPOCH_FIRST, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES, lock,
-    reserve,
+    Arena, ArenaError, ArenaOptions, Bringer, EPOCH_FIRST, SLAB_WORDS, SlabUse, Slabs, WORD_BYTES,
+    lock, reserve,
 };
 
 /// Bytes of a slab.
@@ -183,6 +183,8 @@ pub struct SavedImage {
     /// What is born from here on is not in it for sure.
     cut: u64,
     symbols: Vec<Box<str>>,
+    /// Who has brought in many of them, and how many.
+    brought: Vec<(u64, u32)>,
     structure: Vec<SlabUse>,
     payload: Vec<SlabUse>,
 }
@@ -275,11 +277,13 @@ impl Arena {
         };
         let structure = save(&arena.blocks, false, &before.structure)?;
         let payload = save(&arena.payload, true, &before.payload)?;
+        // First, since it must not count more than there are.
+        let brought = arena.symbols.brought();
         let symbols = (0..arena.symbols.len() as u32).map(|n| arena.symbols.text(n).into());
         let symbols = symbols.collect();
         let versions = arena.versions_drawn();
         *lock(&arena.last_save) = Some(LastSave { versions, cut, marked_from });
-        Ok(SavedImage { versions, cut, symbols, structure, payload })
+        Ok(SavedImage { versions, cut, symbols, brought, structure, payload })
     }
 
     /// Loads all slabs of a reopened arena that are not loaded yet; its source is not asked again
@@ -410,10 +414,12 @@ impl Arena {
         let last_save = LastSave { versions, cut, marked_from: EPOCH_FIRST };
         let arena = Arena::of(blocks, payload, versions, Some(last_save));
         for (number, text) in image.symbols.iter().enumerate() {
-            if arena.inner().symbols.intern(text).ok() != Some(number as u32) {
+            let interned = arena.inner().symbols.intern(text, Bringer::NOBODY);
+            if interned.ok() != Some(number as u32) {
                 return Err(ImageError::Malformed { what: "names an attribute key twice" });
             }
         }
+        arena.inner().symbols.set_brought(&image.brought);
         Ok(arena)
     }
 }
