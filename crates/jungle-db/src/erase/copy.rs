@@ -13,7 +13,7 @@ use jungle_tree::{
 use crate::erase::{Erased, Erasure};
 use crate::history::archive::{Archive, ArchiveError};
 use crate::history::{HISTORY_PIECE, HistoryEntry, Piece};
-use crate::journal::BranchId;
+use crate::journal::{BranchId, TreeId};
 use crate::jungle::{Builder, Jungle};
 use crate::restore::RestoreError;
 use crate::restore::checkpoint::Checkpoint;
@@ -105,7 +105,7 @@ impl Jungle {
             let mut copying = Copying {
                 reader: &head.reader,
                 erasure: Some(erasure).filter(|erasure| erasure.is_of(tree.id)),
-                line: Copier::new(&arena),
+                line: Copier::new(&arena, tree.id),
                 known: HashMap::new(),
                 erased: &mut erased,
             };
@@ -138,8 +138,9 @@ pub(crate) struct Copier {
 }
 
 impl Copier {
-    pub(crate) fn new(arena: &Arena) -> Copier {
+    pub(crate) fn new(arena: &Arena, tree: TreeId) -> Copier {
         let mut line = Tree::new(arena);
+        line.count_keys(tree.0);
         line.keep(Keep::All);
         Copier { line, last: None }
     }

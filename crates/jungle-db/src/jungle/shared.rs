@@ -230,7 +230,8 @@ impl Shared {
         let mut made = None;
         let revision = self.write(moment, time, meta, Some(event), |revision| {
             let stamp = Stamp { revision, time, meta: meta.clone() };
-            let root = Tree::new(&self.arena);
+            let mut root = Tree::new(&self.arena);
+            root.count_keys(tree.0);
             let history = History::new(stamp.entry(root.version_id()));
             let main = Head::new((tree, branch), root, history, retention, None);
             let state = Arc::new(TreeState {

@@ -317,7 +317,10 @@ impl Restore<'_> {
             self.is_drawn(tree, entry.revision, entry.id)?;
         }
         let newest = saved.history.last.last().expect("a history was found not to be empty");
-        Tree::from_version(&self.arena, newest.id).ok_or_else(|| no_version(tree, newest.revision))
+        let line = Tree::from_version(&self.arena, newest.id);
+        let mut line = line.ok_or_else(|| no_version(tree, newest.revision))?;
+        line.count_keys(tree.id.0);
+        Ok(line)
     }
 
     fn indexes(

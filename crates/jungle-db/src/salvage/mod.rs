@@ -204,7 +204,7 @@ impl Salvage<'_> {
                 from: self,
                 reader: reader.clone(),
                 other: self.other.and_then(|other| other.find_tree(tree.id)),
-                line: Copier::new(&arena),
+                line: Copier::new(&arena, tree.id),
                 known: HashMap::new(),
             };
             match saving.tree(&mut of_tree, &mut tree) {

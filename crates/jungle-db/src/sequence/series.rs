@@ -186,12 +186,14 @@ impl Series<'_> {
         }
         let is_anywhere = log.changes().is_some_and(|changes| is_anywhere(changes, &reads))
             && options.meta.request().is_none();
-        // It began with all that has gathered, so it is what is to be gathered on.
-        let (editor, changes) = match log.changes() {
+        // It began with all that has gathered, so it is what is to be gathered on: without a limit
+        // that was for this draft.
+        let (mut editor, changes) = match log.changes() {
             Some(log) => (editor, log.to_vec().into()),
             None => redone(editor, branch.steps().as_mut()).map_err(UpdateError::NotWritten)?,
         };
         let now = self.shared.now();
+        editor.keys_max(u32::MAX);
         self.group.editors.insert(branch.head.id, editor);
         let edit = edit_of(branch, changes);
         self.group.bound += usize::from(!is_anywhere);

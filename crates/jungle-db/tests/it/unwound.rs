@@ -11,7 +11,7 @@ use jungle_db::{
     CommitMeta, CommitOptions, CommitRecord, Jungle, NotWritten, SequenceError, Sequencer,
     Timestamp, TreeHandle, UpdateError,
 };
-use jungle_tree::{Change, ChangeSet, Editor, Key, Tree};
+use jungle_tree::{Change, ChangeSet, Editor, Key, Path, Tree};
 
 use crate::support::{int, put};
 
@@ -119,6 +119,25 @@ fn nothing_is_added_to_a_series_behind_what_has_no_record() {
     // All that has gathered was decided: it goes on with what is there.
     put(&tree, "/", "n", 1);
     assert_eq!(tree.read().root().child_count(), 1);
+    log.jungle.lock().unwrap().take();
+}
+
+#[test]
+fn a_limit_of_attribute_keys_ends_with_its_update_in_a_series() {
+    let (log, tree, _comes, _goes_on) = held();
+    let jungle = log.jungle.lock().unwrap().clone().unwrap();
+    let placed = jungle.in_series(&[&tree], |series| {
+        let limited = series.update(&tree, &CommitOptions::default(), |tx| {
+            tx.keys_max(0);
+            tx.append(&[])
+        });
+        limited.unwrap();
+        let (path, key) = (Path::root(), "new".into());
+        let changes = vec![Change::AttributePut { path, key, value: 1.into() }];
+        series.commit(&CommitMeta::new(), vec![(&tree, changes.into())]).unwrap();
+    });
+    assert_eq!(placed.unwrap().unwrap().commits, 2);
+    assert_eq!(int(&tree, "/", "new"), Some(1));
     log.jungle.lock().unwrap().take();
 }
 

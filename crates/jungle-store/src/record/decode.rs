@@ -161,7 +161,7 @@ fn branch_edit(input: &mut Input<'_>, arena: &Arena) -> Result<BranchEdit, Decod
     };
     let mut changes = ChangeSet::new();
     for _ in 0..input.varint()? {
-        changes.push(change(input, arena)?);
+        changes.push(change(input, arena, tree)?);
     }
     Ok(BranchEdit { tree, branch: branch_id, changes, merged })
 }
@@ -176,7 +176,7 @@ pub(crate) fn get_renumbered(input: &mut Input<'_>) -> Result<OtherKeys, DecodeE
     Ok(if is_root_alone { OtherKeys::TooMany } else { OtherKeys::Told(nodes.into()) })
 }
 
-fn change(input: &mut Input<'_>, arena: &Arena) -> Result<Change, DecodeError> {
+fn change(input: &mut Input<'_>, arena: &Arena, tree: TreeId) -> Result<Change, DecodeError> {
     let kind = input.byte()?;
     if kind > kind::SUBTREE_SET {
         return Err(no_such_kind(input, "change", kind));
@@ -190,7 +190,7 @@ fn change(input: &mut Input<'_>, arena: &Arena) -> Result<Change, DecodeError> {
         }
         kind::ATTRIBUTE_REMOVED => Change::AttributeRemoved { path, key: input.text()?.into() },
         kind::MOVED => Change::Moved { from: path, to: self::path(input)? },
-        _ => Change::SubtreeSet { path, subtree: subtree::read(input, arena)? },
+        _ => Change::SubtreeSet { path, subtree: subtree::read(input, arena, tree)? },
     })
 }
 

@@ -5,6 +5,7 @@
 //! the next child added will get (which may be beyond all of them, since positions are never used
 //! again), and then each child's key and the child.
 
+use jungle_db::TreeId;
 use jungle_tree::{Arena, Cursor, EditError, Editor, Key, Node, Subtree, Tree};
 
 use super::decode::{key, value};
@@ -36,8 +37,14 @@ struct Open {
     next_position: i64,
 }
 
-pub(super) fn read(input: &mut Input<'_>, arena: &Arena) -> Result<Subtree, DecodeError> {
+/// Reads a subtree that is put into the tree `of`, which its attribute keys are counted for.
+pub(super) fn read(
+    input: &mut Input<'_>,
+    arena: &Arena,
+    of: TreeId,
+) -> Result<Subtree, DecodeError> {
     let mut tree = Tree::new(arena);
+    tree.count_keys(of.0);
     let mut editor = Editor::new(tree.snapshot());
     let cursor = editor.cursor(&[]);
     build(input, &mut cursor.map_err(|error| refused(input, error))?)?;

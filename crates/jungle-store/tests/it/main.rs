@@ -21,6 +21,7 @@ mod giving_up;
 mod golden;
 #[cfg(feature = "sim")]
 mod golden_crash;
+mod keys;
 mod pages;
 #[cfg(feature = "sim")]
 mod pages_crash;

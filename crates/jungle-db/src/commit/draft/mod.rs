@@ -220,6 +220,35 @@ impl Draft {
         }
     }
 
+    /// Takes no attribute key that is new in the Jungle once the tree has brought in so many, by
+    /// whatever transactions, also by those that were not committed: for edits of those who may
+    /// change some trees alone. The keys of all trees are in one table, which never gets smaller:
+    /// where it is full, no tree gets new ones. What was committed is done again as ever, when a
+    /// folder is opened or a log is followed, since only a draft has this limit.
+    ///
+    /// ```
+    /// use jungle_db::{Jungle, UpdateError};
+    /// use jungle_tree::EditError;
+    /// let jungle = Jungle::new()?;
+    /// let (notes, other) = (jungle.create_tree("notes")?, jungle.create_tree("other")?);
+    /// notes.update(|tx| tx.put_attribute(&[], "title", "hello"))?;
+    /// let refused = notes.update(|tx| {
+    ///     tx.keys_max(1);
+    ///     tx.put_attribute(&[], "title", "another value")?;
+    ///     tx.put_attribute(&[], "a user's word", 1)
+    /// });
+    /// let too_many = EditError::TooManyKeysOfTree { keys: 1, keys_max: 1 };
+    /// assert!(matches!(refused, Err(UpdateError::Closure(error)) if error == too_many));
+    /// other.update(|tx| {
+    ///     tx.keys_max(1);
+    ///     tx.put_attribute(&[], "a user's word", 1)
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys_max(&mut self, keys_max: u32) {
+        self.editor.keys_max(keys_max);
+    }
+
     /// The version it began with. What is read from it is not remembered.
     #[must_use]
     pub fn base(&self) -> &jungle_tree::Snapshot {
