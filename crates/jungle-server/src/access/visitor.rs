@@ -271,6 +271,15 @@ impl Visitor {
         may.then_some(&self.trees.0)
     }
 
+    /// From how many attribute keys on that a tree has brought in this one can bring in no more.
+    pub(crate) fn keys_max(&self) -> u32 {
+        match &self.who {
+            Who::Known(known) if known.access.may_everywhere(&known.name, Role::Admin) => u32::MAX,
+            // Also where nobody is asked who it is: a program may make keys of what users say.
+            _ => u32::try_from(self.options.limits.attribute_keys_max).unwrap_or(u32::MAX),
+        }
+    }
+
     /// Refuses whoever may not administer all trees. `what` is for those who may. What is done then
     /// changes no tree, so it may be done where nothing may be changed.
     pub(crate) fn administer(&self, what: &str) -> Result<(), Problem> {

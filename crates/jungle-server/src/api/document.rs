@@ -205,6 +205,7 @@ impl Import {
     ) -> Result<Answer, Problem> {
         let Import { tree, path, form, expected, keyed, commit } = self;
         let mut tx = tree.begin(commit.clone());
+        tx.keys_max(app.keys_max());
         if keyed.is_none() {
             check(expected, Of(tree.branch_id(), tx.began_at()))?;
         }
@@ -221,9 +222,11 @@ impl Import {
             {
                 io::copy(&mut body, &mut io::sink())
                     .map_err(|cause| not_read(ImportError::Read(cause), form, body.failed))?;
-                Err(not_read(error, form, None))
+                Err(not_read(error, form, None).full(&tree.name()))
             }
-            Err(error) => return Err(not_read(error, form, body.failed)),
+            Err(error) => {
+                return Err(not_read(error, form, body.failed).full(&tree.name()));
+            }
         };
         let bytes = body.bytes;
         may()?;

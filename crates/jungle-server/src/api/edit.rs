@@ -99,6 +99,7 @@ impl Edits<'_> {
         draft: &mut Draft,
         bytes: &mut usize,
     ) -> Result<Created, Problem> {
+        draft.keys_max(self.app.keys_max());
         let mut created = Vec::with_capacity(self.batch.len());
         for (index, edit) in self.batch.iter().enumerate() {
             let made = self.one(draft, edit, &created).and_then(|made| {
@@ -106,7 +107,9 @@ impl Edits<'_> {
                 limit_made(*bytes)?;
                 Ok(made)
             });
-            created.push(made.map_err(|problem| problem.within(format_args!("edit {index}")))?);
+            let refused =
+                |problem: Problem| problem.full(self.tree).within(format_args!("edit {index}"));
+            created.push(made.map_err(refused)?);
         }
         Ok(created)
     }

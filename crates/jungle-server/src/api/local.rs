@@ -64,10 +64,11 @@ pub(crate) async fn import(
         let mut options = document::within(&app.options.limits);
         options.limits.bytes_max = app.options.limits.body_bytes_max as u64;
         let kept = local.update(&branch, &CommitOptions::from(&meta), |draft| {
+            draft.keys_max(app.keys_max());
             draft.bulk(|editor| {
                 let json = document::as_json(form, &body[..], &options);
                 let read = jungle::json::import(json, editor, &path, &options, &mut |_| ());
-                read.map_err(|error| document::not_read(error, form, None))
+                read.map_err(|error| document::not_read(error, form, None).full(&branch.name()))
             })
         });
         Ok(of_entry(kept?.id))

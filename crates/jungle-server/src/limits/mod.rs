@@ -70,6 +70,11 @@ pub struct Limits {
     /// An import may take 16 more for each child and attribute that it has added, put or taken
     /// away.
     pub compare_steps_max: usize,
+    /// Attribute keys that a tree has brought in, which no tree had before: from then on it takes
+    /// new ones only of those who may administer all trees; 65,536. All trees together take
+    /// 1,048,576 and never give them back, so nobody may use them up from within a few trees. It is
+    /// at least 1,024: below, it is not remembered from one opening of a folder to the next.
+    pub attribute_keys_max: usize,
     /// Exports, values above 1 MiB and what differs between documents too, and imports at a time, a
     /// quarter of them, rounded up, for each user, token or address that is not this machine's; 8.
     pub documents_max: usize,
@@ -97,6 +102,7 @@ impl Default for Limits {
             commits_max: 32,
             long_reads_max: 8,
             compare_steps_max: 20_000_000,
+            attribute_keys_max: 1 << 16,
             line_time: Duration::from_secs(10),
             documents_max: 8,
             stop_time: Duration::from_secs(10),
@@ -147,7 +153,7 @@ const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 
 impl Limits {
     /// Their names, and what there must be of each to serve anybody.
-    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 20] {
+    fn parts(&mut self) -> [(&'static str, u64, Part<'_>); 21] {
         use Part::{Bytes, Count, Rate, Seconds};
         [
             ("body-bytes", 1, Count(&mut self.body_bytes_max)),
@@ -168,6 +174,7 @@ impl Limits {
             ("commits", 1, Count(&mut self.commits_max)),
             ("long-reads", 1, Count(&mut self.long_reads_max)),
             ("compare-steps", 1, Count(&mut self.compare_steps_max)),
+            ("attribute-keys", 1 << 10, Count(&mut self.attribute_keys_max)),
             ("line-seconds", 0, Seconds(&mut self.line_time)),
             ("documents", 0, Count(&mut self.documents_max)),
             ("stop-seconds", 0, Seconds(&mut self.stop_time)),

@@ -89,6 +89,14 @@ impl Problem {
         self
     }
 
+    /// Says in which tree there is no room, if that is the problem.
+    pub(crate) fn full(self, tree: &str) -> Problem {
+        match self.kind() {
+            Kind::NoRoom => self.with("tree", tree),
+            _ => self,
+        }
+    }
+
     /// Where in the request it is.
     pub(crate) fn within(mut self, place: impl std::fmt::Display) -> Problem {
         self.0.detail = format!("{place}: {}", self.0.detail);

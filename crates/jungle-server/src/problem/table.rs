@@ -218,6 +218,11 @@ impl From<EditError> for Problem {
         let kind = match error {
             EditError::NoSuchNode { .. } => Kind::NoSuchNode,
             EditError::ChildExists { .. } => Kind::Exists,
+            EditError::TooManyKeysOfTree { .. } => {
+                let hint = "who may administer all trees can put it, or let trees have more: \
+                            --limit attribute-keys";
+                return Problem::new(Kind::NoRoom, error).hint(hint);
+            }
             ref full if full.is_full() => Kind::NoRoom,
             EditError::OtherArena | EditError::Unpublished => Kind::Failed,
             _ => Kind::BadRequest,

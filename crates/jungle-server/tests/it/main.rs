@@ -23,6 +23,7 @@ mod documents;
 mod explorer;
 mod history;
 mod introduction;
+mod keys;
 mod lists;
 mod login;
 mod matrix;
