@@ -1,8 +1,9 @@
 //! `test`: everything.
 
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::process::Command;
-use std::thread::available_parallelism;
+use std::thread::{self, available_parallelism};
 
 use crate::command::{cargo, cargo_at_once, idle, need, run as run_command, target_dir, xtask};
 use crate::error::{Result, fail};
@@ -25,10 +26,15 @@ pub fn run(arguments: &[String]) -> Result<()> {
     steps.step("curl", || need("curl", "curl"))?;
     // What they complete; bash is there.
     steps.step("zsh, fish", || ["zsh", "fish"].iter().try_for_each(|shell| need(shell, shell)))?;
-    begin_ahead(&mut steps)?;
-    cargo_tests(&mut steps)?;
-    web::all(&mut steps)?;
-    torture::generated(&mut steps)?;
+    thread::scope(|scope| {
+        // For half a minute, of which nothing is seen beside the tests.
+        let schemathesis = scope.spawn(torture::schemathesis);
+        begin_ahead(&mut steps)?;
+        cargo_tests(&mut steps)?;
+        web::all(&mut steps)?;
+        let schemathesis = schemathesis.join().unwrap_or_else(|panic| resume_unwind(panic));
+        torture::generated(&mut steps, schemathesis)
+    })?;
     torture_suites(&mut steps)?;
     supply::all(&mut steps, None)?;
     if with_peers {

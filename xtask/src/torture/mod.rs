@@ -21,6 +21,7 @@ use crate::error::{Context, Result, fail};
 use crate::steps::Steps;
 use crate::supply;
 use built::Build;
+pub use http::schemathesis;
 use ledger::{Entry, children_cpu_seconds};
 
 /// The suites that `test` runs, each small enough for that by its own defaults; first the one that
@@ -108,9 +109,10 @@ pub fn clusters(steps: &mut Steps, histories: &Path) -> Result<()> {
 }
 
 /// What schemathesis makes of the OpenAPI document in short, beside what follows, of the command as
-/// tests have built it: the catalogue made by hand is a test of its own.
-pub fn generated(steps: &mut Steps) -> Result<()> {
-    if let Err(error) = http::schemathesis() {
+/// tests have built it: the catalogue made by hand is a test of its own. Whether it could be
+/// installed is known already.
+pub fn generated(steps: &mut Steps, installed: Result<PathBuf>) -> Result<()> {
+    if let Err(error) = installed {
         steps.skip("torture http", &error.to_string());
         return Ok(());
     }
