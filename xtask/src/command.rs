@@ -58,10 +58,19 @@ pub fn xtask<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Result<
 
 /// A program at the lowest priority: it has what others leave of the processors.
 pub fn idle(program: &Command) -> Command {
-    let mut idle = command("nice", ["-n", "19"]);
-    idle.arg(program.get_program()).args(program.get_args());
-    idle.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    idle
+    nice(program, "19")
+}
+
+/// One that gives way to others as well, but has four times as much as what is [`idle`].
+pub fn ahead(program: &Command) -> Command {
+    nice(program, "12")
+}
+
+fn nice(program: &Command, by: &str) -> Command {
+    let mut nice = command("nice", ["-n", by]);
+    nice.arg(program.get_program()).args(program.get_args());
+    nice.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    nice
 }
 
 /// Runs a program with its output let through.

@@ -5,7 +5,9 @@ use std::panic::resume_unwind;
 use std::process::Command;
 use std::thread::{self, available_parallelism};
 
-use crate::command::{cargo, cargo_at_once, idle, need, run as run_command, target_dir, xtask};
+use crate::command::{
+    ahead, cargo, cargo_at_once, idle, need, run as run_command, target_dir, xtask,
+};
 use crate::error::{Result, fail};
 use crate::steps::Steps;
 use crate::{check, nats, pebble, peers, supply, torture, track, web};
@@ -49,10 +51,13 @@ pub fn run(arguments: &[String]) -> Result<()> {
 /// cargo's locks.
 fn begin_ahead(steps: &mut Steps) -> Result<()> {
     if torture::is_there() {
-        // Which builds those of the other suites, too.
-        let [longest, ..] = torture::SUITES;
-        let suite = xtask(["torture", longest, "--seed", SEED])?;
-        steps.begin(&format!("torture {longest}"), idle(&suite))?;
+        // The first at cargo's lock builds those of all suites. That takes longest of what is built
+        // here, and at its end has work for one processor only: the sooner these run, the less is
+        // idle. They run at the lowest priority, as all suites do.
+        for &suite in &torture::SUITES[..torture::LONGEST] {
+            let run = xtask(["torture", suite, "--seed", SEED])?;
+            steps.begin(&format!("torture {suite}"), ahead(&run))?;
+        }
         steps.begin("build of torture shuttle", idle(&torture::build_scheduled()))?;
     }
     steps.begin("loom", idle(&loom()))
@@ -108,14 +113,13 @@ fn crates_with_features() -> Result<Vec<String>> {
 /// something new runs a suite by hand: that begins at the day's number.
 const SEED: &str = "20780000000";
 
-/// All but the one that was begun ahead.
+/// All but those that were begun ahead.
 fn torture_suites(steps: &mut Steps) -> Result<()> {
     if !torture::is_there() {
         steps.skip("torture", "this checkout has no torture suites");
         return Ok(());
     }
-    let [_, others @ ..] = torture::SUITES;
-    for suite in others {
+    for &suite in &torture::SUITES[torture::LONGEST..] {
         // It passes without, having done nothing, which nobody would see.
         if suite == "syncs"
             && let Err(error) = need("strace", "strace")
