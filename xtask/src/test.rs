@@ -134,10 +134,18 @@ fn torture_suites(steps: &mut Steps) -> Result<()> {
     Ok(())
 }
 
+/// What is built for loom's notes, which nobody asks for, and for other tests: no model gets there,
+/// and to optimize it takes longer than all else that is built for them.
+const NOT_IN_LOOM: [&str; 5] =
+    ["blake3", "jungle-testkit", "regex-automata", "regex-syntax", "tracing-subscriber"];
+
 /// The interleavings of small tests of `jungle-tree`. `--cfg loom` changes every crate, so this
 /// builds into a folder of its own, or each run would build everything twice.
 fn loom() -> Command {
     let mut loom = cargo(["test", "--release", "-p", "jungle-tree", "--test", "loom"]);
+    for package in NOT_IN_LOOM {
+        loom.args(["--config", &format!("profile.release.package.{package}.opt-level=0")]);
+    }
     loom.arg("--target-dir").arg(target_dir().join("loom"));
     loom.env("RUSTFLAGS", "--cfg loom -Dwarnings").envs([torture::NO_LTO]);
     loom
