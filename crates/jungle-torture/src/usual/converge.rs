@@ -5,7 +5,7 @@
 
 mod orders;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jungle_testkit::Rng;
 use jungle_tree::{
@@ -287,6 +287,7 @@ fn gossip(rng: &mut Rng, base: &Snapshot, replicas: &[Snapshot]) -> Snapshot {
     let alone = |at: usize| (replicas[at].clone(), BTreeSet::from([at]));
     let mut known: Vec<(Snapshot, BTreeSet<usize>)> = (0..replicas.len()).map(alone).collect();
     let mut under_way = Vec::new();
+    let mut begins = Begins { base, replicas, known: BTreeMap::new() };
     while known.iter().any(|(_, from)| from.len() < replicas.len()) {
         if under_way.is_empty() || rng.chance(1, 2) {
             under_way.push(rng.pick(&known).clone());
@@ -299,17 +300,36 @@ fn gossip(rng: &mut Rng, base: &Snapshot, replicas: &[Snapshot]) -> Snapshot {
         };
         let to = rng.index(known.len());
         let (mine, from) = &mut known[to];
-        // What both know is where they begin.
-        let both = from.intersection(&of).fold(None, |all, &at| match all {
-            None => Some(replicas[at].clone()),
-            Some(all) => Some(merged(base, &all, &replicas[at])),
-        });
-        *mine = merged(both.as_ref().unwrap_or(base), mine, &told);
+        let both: Vec<usize> = from.intersection(&of).copied().collect();
+        *mine = merged(&begins.at(&both), mine, &told);
         from.extend(of);
     }
     let (first, _) = &known[0];
     known.iter().for_each(|(other, _)| assert_same(first, other, "all know the same"));
     first.clone()
+}
+
+/// Where two begin: with what both know, merged in the order of its replicas. That comes to the
+/// same each time, so it is made once.
+struct Begins<'r> {
+    base: &'r Snapshot,
+    replicas: &'r [Snapshot],
+    known: BTreeMap<Vec<usize>, Snapshot>,
+}
+
+impl Begins<'_> {
+    fn at(&mut self, both: &[usize]) -> Snapshot {
+        if let Some(known) = self.known.get(both) {
+            return known.clone();
+        }
+        let begin = match both {
+            [] => self.base.clone(),
+            [only] => self.replicas[*only].clone(),
+            [before @ .., last] => merged(self.base, &self.at(before), &self.replicas[*last]),
+        };
+        self.known.insert(both.to_vec(), begin.clone());
+        begin
+    }
 }
 
 /// What conflicts named, in all the merges that made one of many.
