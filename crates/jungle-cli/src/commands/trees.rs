@@ -68,7 +68,8 @@ pub(super) fn list(dir: &str, context: &Context<'_>) -> Result<(), Failure> {
             Format::Json => json_line(&mut out, &told)?,
             Format::Text => {
                 let TreeTold { tree, revision, nodes } = told;
-                writeln!(out, "{tree}  revision {revision}, {}", count(nodes, "node"))?;
+                let nodes = nodes.map(|nodes| format!(", {}", count(nodes, "node")));
+                writeln!(out, "{tree}  revision {revision}{}", nodes.unwrap_or_default())?;
             }
         }
     }

@@ -273,7 +273,7 @@ fn clash(found: &Conflict) -> Clash {
 fn told(tree: &TreeHandle) -> TreeTold {
     let snapshot = tree.snapshot();
     let (revision, nodes) = (snapshot.revision().number(), snapshot.root().subtree_count());
-    TreeTold { tree: tree.name().to_string(), revision, nodes }
+    TreeTold { tree: tree.name().to_string(), revision, nodes: Some(nodes) }
 }
 
 fn no_such_tree(jungle: &Jungle, name: &str, error: &NoSuchTree) -> Failure {

@@ -225,5 +225,7 @@ pub(crate) fn no_server(place: &str) -> Result<(), Failure> {
 pub(crate) struct TreeTold {
     pub(crate) tree: String,
     pub(crate) revision: u64,
-    pub(crate) nodes: u64,
+    /// A server tells those who may read all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) nodes: Option<u64>,
 }

@@ -56,7 +56,7 @@ struct TreePage {
 struct TreeShown {
     name: String,
     revision: u64,
-    nodes: u64,
+    nodes: Option<u64>,
 }
 
 #[derive(Deserialize)]

@@ -343,6 +343,16 @@ fn what_a_server_says_moves_no_cursor() {
 }
 
 #[test]
+fn tree_of_which_a_part_is_told_has_no_size() {
+    let folder = Folder::new("remote_part");
+    let part = || found(&json!({"trees": [{"name": "t", "revision": 1}], "next": null}));
+    let server = Canned::new(vec![part(), part()]);
+    folder.run(&["trees", &server.url]).check(0, "t  revision 1\n", "");
+    let told = "{\"tree\":\"t\",\"revision\":1}\n";
+    folder.run(&["trees", &server.url, "--json"]).check(0, told, "");
+}
+
+#[test]
 fn tags_are_asked_for_page_by_page() {
     let folder = Folder::new("remote_pages");
     let tags = |name: &str| json!([{"name": name, "revision": 1}]);

@@ -10,7 +10,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 use super::{Named, json};
-use crate::access::{Need, Role, Visitor};
+use crate::access::{Need, Role, View, Visitor};
 use crate::body;
 use crate::etag::{self, Of};
 use crate::problem::Problem;
@@ -27,8 +27,11 @@ struct Shown {
     name: String,
     revision: u64,
     time: String,
-    nodes: u64,
-    children: u64,
+    /// How large all of it is: for those alone who may read that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    children: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -37,15 +40,16 @@ struct Page {
     next: Option<String>,
 }
 
-fn shown(tree: &TreeHandle, snapshot: &Snapshot) -> Shown {
+fn shown(tree: &TreeHandle, snapshot: &Snapshot, view: &View) -> Shown {
     let revision = snapshot.revision();
+    let root = view.is_whole().then(|| snapshot.root());
     let info = tree.history(revision..=revision).next();
     Shown {
         name: tree.name().to_string(),
         revision: revision.number(),
         time: time::text(info.and_then(Result::ok).map(|info| info.time).unwrap_or_default()),
-        nodes: snapshot.root().subtree_count(),
-        children: snapshot.root().child_count(),
+        nodes: root.map(|root| root.subtree_count()),
+        children: root.map(|root| root.child_count()),
     }
 }
 
@@ -56,8 +60,11 @@ pub(crate) async fn list(app: Visitor, uri: Uri, headers: HeaderMap) -> Result<R
     let start = names.partition_point(|name| after.is_some_and(|after| **name <= *after));
     let page = &names[start..names.len().min(start + limit)];
     // One that was deleted meanwhile is left out.
-    let trees = page.iter().filter_map(|name| app.tree(name, Need::part(Role::Read)).ok());
-    let trees = trees.map(|tree| shown(&tree, &tree.snapshot())).collect();
+    let trees = page.iter().filter_map(|name| {
+        let tree = app.tree(name, Need::part(Role::Read)).ok()?;
+        Some(shown(&tree, &tree.snapshot(), &app.view(name)))
+    });
+    let trees = trees.collect();
     let has_more = start + page.len() < names.len();
     let next = page.last().filter(|_| has_more).map(|name| name.to_string());
     Ok(etag::told(&headers, &Page { trees, next }))
@@ -72,7 +79,9 @@ pub(crate) async fn create(app: Visitor, request: Request<Body>) -> Result<Respo
     let snapshot = tree.snapshot();
     let location = utf8_percent_encode(&tree.name(), NON_ALPHANUMERIC).to_string();
     let location = HeaderValue::try_from(format!("/api/v1/trees/{location}")).expect("ASCII");
-    let answer = (StatusCode::CREATED, [(LOCATION, location)], json(&shown(&tree, &snapshot)));
+    // Whoever makes or renames one may administer all of it.
+    let answer = json(&shown(&tree, &snapshot, &View::WHOLE));
+    let answer = (StatusCode::CREATED, [(LOCATION, location)], answer);
     Ok(app.mark.show(Of(tree.branch_id(), snapshot.revision()), answer))
 }
 
@@ -84,12 +93,15 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     Query::of(&uri, &[])?;
     let tree = app.tree(&name, Need::part(Role::Read))?;
-    let snapshot = tree.snapshot();
-    let version = Of(tree.branch_id(), snapshot.revision());
+    let (snapshot, view) = (tree.snapshot(), app.view(&name));
+    let revision = snapshot.revision();
+    // Less is told of a part: who is granted all of it later has not seen that.
+    let edition = if view.is_whole() { revision.to_string() } else { format!("{revision}.part") };
+    let version = Of(tree.branch_id(), &edition);
     if let Some(unchanged) = app.mark.unchanged(&headers, version) {
         return Ok(unchanged);
     }
-    Ok(app.mark.show(version, json(&shown(&tree, &snapshot))))
+    Ok(app.mark.show(version, json(&shown(&tree, &snapshot, &view))))
 }
 
 pub(crate) async fn rename(
@@ -104,7 +116,7 @@ pub(crate) async fn rename(
     let tree = app.write(move |app| app.rename_tree(&name, &new.name)).await?;
     let snapshot = tree.snapshot();
     let version = Of(tree.branch_id(), snapshot.revision());
-    Ok(app.mark.show(version, json(&shown(&tree, &snapshot))))
+    Ok(app.mark.show(version, json(&shown(&tree, &snapshot, &View::WHOLE))))
 }
 
 pub(crate) async fn delete(

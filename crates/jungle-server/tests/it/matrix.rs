@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use jungle_server::{Access, Options, Role};
+use serde_json::Value as Json;
 
 use crate::contract::operations;
 use crate::people::{Granted, Guarded, grant};
@@ -349,6 +350,32 @@ fn check(who: &str, column: &str, server: impl Fn() -> Guarded) {
             (guarded, says) = begin();
         }
     }
+}
+
+#[test]
+fn how_large_a_tree_is_is_told_to_whoever_may_read_all_of_it() {
+    let guarded = server("matrix-size", |_, _| ());
+    let sizes = |tree: &Json| ["nodes", "children"].map(|size| tree.get(size).cloned());
+    let (whole, part) = ([Some(Json::from(5)), Some(Json::from(3))], [None, None]);
+    let mut tags = [BTreeSet::new(), BTreeSet::new()];
+    for (who, _, path, _) in GRANTED.into_iter().filter(|(who, ..)| *who != "other") {
+        let is_whole = path == "/";
+        let expected = if is_whole { &whole } else { &part };
+        let shown = guarded.get(who, "/api/v1/trees/t");
+        tags[usize::from(is_whole)].insert(shown.header("etag").to_owned());
+        assert_eq!(sizes(&shown.expect(200)), *expected, "{who}");
+        let listed = guarded.get(who, "/api/v1/trees").expect(200);
+        let listed = listed["trees"].as_array().unwrap().iter().find(|tree| tree["name"] == "t");
+        assert_eq!(sizes(listed.unwrap()), *expected, "{who}");
+    }
+    // Who is granted more is not told that nothing is new, and either tag is that of the revision.
+    let [part, all] = tags.map(|tags| tags.into_iter().collect::<Vec<_>>());
+    assert!(part.len() == 1 && all.len() == 1 && part != all, "{part:?} {all:?}");
+    let header = guarded.header("writes-a");
+    let headers = [("authorization", &*header), ("if-match", &*part[0])];
+    let commits = "/api/v1/trees/t/commits";
+    guarded.served.send("POST", commits, &headers, Some(PUT_A)).expect(200);
+    assert_eq!(guarded.served.send("POST", commits, &headers, Some(PUT_A)).status, 412);
 }
 
 #[test]

@@ -16,8 +16,8 @@ export interface Tree {
   name: string
   revision: number
   time: string
-  nodes: number
-  children: number
+  /** Left out where a part of it may be read only. */
+  nodes?: number
 }
 
 export interface Node {

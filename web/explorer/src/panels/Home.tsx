@@ -40,7 +40,7 @@ export function Home({ app }: { app: App }) {
             {trees.map((tree) => (
               <tr key={tree.name}>
                 <td><Link app={app} class="tree-link" to={{ tree: tree.name, path: '/', view: 'node' }}>{tree.name}</Link></td>
-                <td class="number">{count(tree.nodes)}</td>
+                <td class="number">{tree.nodes === undefined ? <span class="quiet">a part</span> : count(tree.nodes)}</td>
                 <td class="number wide">{tree.revision}</td>
                 <td class="quiet wide" title={clock(tree.time)}>{ago(tree.time, Date.now())}</td>
                 <td class="row-actions">
@@ -80,7 +80,7 @@ function Question({ app, asked: { what, tree }, onClose }: { app: App; asked: No
   if (what === 'delete') {
     return (
       <Dialog app={app} title={`Delete ${tree.name}?`} does="Delete" isBad onDo={act} onClose={onClose}>
-        <p>All {count(tree.nodes)} nodes go, with their history, branches and tags. That cannot be taken back.</p>
+        <p>All {tree.nodes !== undefined && `${count(tree.nodes)} `}nodes go, with their history, branches and tags. That cannot be taken back.</p>
         {drafts.length > 0 && <p>What you wrote there and have not saved goes, too.</p>}
       </Dialog>
     )
