@@ -92,6 +92,32 @@ impl Entry {
         }
     }
 
+    /// The value, but of a text or of bytes no more than so many; the others are not looked at.
+    fn cut(self, arena: Memory<'_>, record: u32, bytes_max: usize) -> ValueRef<'_> {
+        if self.length() <= bytes_max {
+            return self.value(arena, record);
+        }
+        // Nothing is loaded for nothing.
+        let bytes: &[u8] = match bytes_max {
+            0 => &[],
+            _ => &self.bytes(arena, record)[..bytes_max],
+        };
+        if self.kind() == BYTES {
+            return ValueRef::Bytes(bytes);
+        }
+        let text = std::str::from_utf8(bytes).or_else(|error| match error.error_len() {
+            // The last character was cut.
+            None => std::str::from_utf8(&bytes[..error.valid_up_to()]),
+            Some(_) => Err(error),
+        });
+        ValueRef::Text(text.unwrap_or_default())
+    }
+
+    /// Bytes of a text or of bytes, which others have none of.
+    fn length(self) -> usize {
+        if matches!(self.kind(), TEXT | BYTES) { self.len() } else { 0 }
+    }
+
     /// The record that holds the value, if it lies apart.
     fn apart(self, arena: Memory<'_>, record: u32) -> Option<u32> {
         let handle = || arena.payload.get(record as usize + self.at + 1) as u32;
@@ -144,6 +170,28 @@ impl<'a> Attributes<'a> {
         let entry = Entry::load(self.arena, self.record, self.at);
         self.at += entry.words();
         Some(entry)
+    }
+
+    /// The next one, with no more than so many bytes of a text, to the end of a character, or of
+    /// bytes; and how many it has in all (0 for other values). The others are not looked at, and
+    /// where none are wanted, none are loaded, in an arena that was saved.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.put_attribute(&[], "stars", 3)?;
+    /// tree.put_attribute(&[], "title", "Bäume")?;
+    /// let snapshot = tree.snapshot();
+    /// let mut attributes = snapshot.root().attributes();
+    /// assert_eq!(attributes.next_cut(2), Some(("stars", 3.into(), 0)));
+    /// assert_eq!(attributes.next_cut(2), Some(("title", "B".into(), 6)));
+    /// assert_eq!(attributes.next_cut(2), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn next_cut(&mut self, bytes_max: usize) -> Option<(&'a str, ValueRef<'a>, usize)> {
+        let (entry, arena) = (self.entry()?, self.arena);
+        let key = arena.inner.symbols.text(entry.symbol);
+        Some((key, entry.cut(arena, self.record, bytes_max), entry.length()))
     }
 }
 

@@ -23,20 +23,39 @@ const ATTRIBUTE_BYTES: usize = 32;
 
 /// A value with its type: `{"type":"int","value":7}`.
 pub(crate) struct Shown<'a> {
-    pub(crate) value: ValueRef<'a>,
-    pub(crate) bytes_max: usize,
+    value: ValueRef<'a>,
+    /// Its whole length, if it was cut.
+    bytes: Option<usize>,
 }
 
 /// A value for a page.
 pub(crate) fn short(value: ValueRef<'_>) -> Shown<'_> {
-    Shown { value, bytes_max: SHORT_VALUE_BYTES_MAX }
+    let cut = match value {
+        ValueRef::Text(text) => {
+            ValueRef::Text(&text[..text.floor_char_boundary(SHORT_VALUE_BYTES_MAX)])
+        }
+        ValueRef::Bytes(bytes) => ValueRef::Bytes(&bytes[..bytes.len().min(SHORT_VALUE_BYTES_MAX)]),
+        other => other,
+    };
+    Shown::of(cut, length(value))
+}
+
+impl<'a> Shown<'a> {
+    /// All of a value.
+    pub(crate) fn whole(value: ValueRef<'a>) -> Shown<'a> {
+        Shown { value, bytes: None }
+    }
+
+    /// What there is of a value that has so many bytes.
+    fn of(value: ValueRef<'a>, bytes: usize) -> Shown<'a> {
+        Shown { value, bytes: (length(value) < bytes).then_some(bytes) }
+    }
 }
 
 impl Serialize for Shown<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("type", self.value.type_name())?;
-        let mut whole = None;
         match self.value {
             ValueRef::Null => map.serialize_entry("value", &())?,
             ValueRef::Bool(bool) => map.serialize_entry("value", &bool)?,
@@ -46,69 +65,72 @@ impl Serialize for Shown<'_> {
             ValueRef::Int(int) => map.serialize_entry("value", &int.to_string())?,
             ValueRef::Float(float) if float.is_finite() => map.serialize_entry("value", &float)?,
             ValueRef::Float(float) => map.serialize_entry("value", &float.to_string())?,
-            ValueRef::Text(text) => {
-                let end = text.floor_char_boundary(self.bytes_max);
-                map.serialize_entry("value", &text[..end])?;
-                whole = (end < text.len()).then_some(text.len());
-            }
+            ValueRef::Text(text) => map.serialize_entry("value", text)?,
             ValueRef::Bytes(bytes) => {
-                let end = bytes.len().min(self.bytes_max);
                 let mut text = String::new();
-                base64::encode(&bytes[..end], &mut text);
+                base64::encode(bytes, &mut text);
                 map.serialize_entry("value", &text)?;
-                whole = (end < bytes.len()).then_some(bytes.len());
             }
         }
-        if let Some(bytes) = whole {
+        if let Some(bytes) = self.bytes {
             map.serialize_entry("bytes", &bytes)?;
         }
         map.end()
     }
 }
 
-/// The attributes of a node.
+/// The attributes of a node. No more of a value is looked at than is told: it may be long.
 pub(crate) struct Attributes<'a> {
-    node: Node<'a>,
+    /// From the first one that is told.
+    rest: jungle::Attributes<'a>,
     bytes_max: usize,
-    /// How many are in front of those that are told.
-    skipped: usize,
     count_max: usize,
 }
 
 impl<'a> Attributes<'a> {
     /// Those of a single node, behind this key if there is one, about a page of bytes.
     pub(crate) fn long(node: Node<'a>, after: Option<&str>) -> Attributes<'a> {
-        let is_before = |(key, _): &(&str, ValueRef<'_>)| after.is_some_and(|after| *key <= after);
-        let skipped = node.attributes().take_while(is_before).count();
-        let (bytes_max, mut bytes) = (VALUE_BYTES_MAX, 0);
-        let begins = |(key, value): &(&str, ValueRef<'_>)| {
-            let begins = bytes < PAGE_BYTES;
-            bytes += key.len() + ATTRIBUTE_BYTES + length(*value).min(bytes_max);
-            begins
-        };
-        let count_max = node.attributes().skip(skipped).take_while(begins).count();
-        Attributes { node, bytes_max, skipped, count_max }
+        let mut rest = node.attributes();
+        if let Some(after) = after {
+            let mut next = rest.clone();
+            while next.next_cut(0).is_some_and(|(key, ..)| key <= after) {
+                rest = next.clone();
+            }
+        }
+        let (bytes_max, mut bytes, mut count_max) = (VALUE_BYTES_MAX, 0, 0);
+        let mut next = rest.clone();
+        while bytes < PAGE_BYTES
+            && let Some((key, _, length)) = next.next_cut(0)
+        {
+            bytes += key.len() + ATTRIBUTE_BYTES + length.min(bytes_max);
+            count_max += 1;
+        }
+        Attributes { rest, bytes_max, count_max }
     }
 
     /// Those for a page.
     pub(crate) fn short(node: Node<'a>) -> Attributes<'a> {
         let (bytes_max, count_max) = (SHORT_VALUE_BYTES_MAX, SHORT_ATTRIBUTES_MAX);
-        Attributes { node, bytes_max, skipped: 0, count_max }
+        Attributes { rest: node.attributes(), bytes_max, count_max }
     }
 
     /// How many behind them are not told.
     pub(crate) fn left_out(&self) -> usize {
-        self.node.attributes().skip(self.skipped + self.count_max).count()
+        self.rest.clone().count().saturating_sub(self.count_max)
     }
 
     /// The key of the last one, if there are more.
     pub(crate) fn last(&self) -> Option<&'a str> {
-        let last = self.told().last().filter(|_| self.left_out() > 0);
+        let last = self.told(0).last().filter(|_| self.left_out() > 0);
         last.map(|(key, _)| key)
     }
 
-    fn told(&self) -> impl Iterator<Item = (&'a str, ValueRef<'a>)> {
-        self.node.attributes().skip(self.skipped).take(self.count_max)
+    fn told(&self, bytes_max: usize) -> impl Iterator<Item = (&'a str, Shown<'a>)> {
+        let mut rest = self.rest.clone();
+        (0..self.count_max).map_while(move |_| {
+            let (key, value, bytes) = rest.next_cut(bytes_max)?;
+            Some((key, Shown::of(value, bytes)))
+        })
     }
 }
 
@@ -124,8 +146,8 @@ fn length(value: ValueRef<'_>) -> usize {
 impl Serialize for Attributes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for (key, value) in self.told() {
-            map.serialize_entry(key, &Shown { value, bytes_max: self.bytes_max })?;
+        for (key, value) in self.told(self.bytes_max) {
+            map.serialize_entry(key, &value)?;
         }
         map.end()
     }

@@ -16,7 +16,7 @@ use crate::api::value::{New, Shown};
 /// ```
 #[must_use]
 pub fn typed(value: ValueRef<'_>) -> Json {
-    serde_json::to_value(Shown { value, bytes_max: usize::MAX }).expect("plain data")
+    serde_json::to_value(Shown::whole(value)).expect("plain data")
 }
 
 /// The value that a server tells, unless it has told a part only.

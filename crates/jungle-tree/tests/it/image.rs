@@ -165,6 +165,10 @@ fn attributes_that_are_counted_or_left_out_are_not_loaded() {
     let before = slabs.loads.load(Ordering::Relaxed);
     let loads = || slabs.loads.load(Ordering::Relaxed) - before;
     assert_eq!((attributes.clone().count(), loads()), (20, 0));
+    let mut lengths = attributes.clone();
+    let told: Vec<_> = std::iter::from_fn(|| lengths.next_cut(0)).collect();
+    assert!(told.iter().all(|told| (told.1, told.2) == ("".into(), 200_000)), "{told:?}");
+    assert_eq!((told.len(), loads()), (20, 0));
     let last = attributes.clone().nth(19).map(|(key, _)| key);
     assert_eq!((last, attributes.clone().nth(20).is_none()), (Some("19"), true));
     let of_one = loads();
