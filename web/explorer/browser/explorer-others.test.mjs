@@ -132,7 +132,7 @@ visit('a long value that somebody else has changed is not written over', async (
     await page.keyboard.type('of ana: ')
     await put('bo', `${lines}of bo`)
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.locator('.notice.bad').first().waitFor()
+    await page.locator('.notice.bad').getByRole('button', { name: 'dismiss' }).click()
     await page.getByRole('button', { name: 'Cancel' }).click()
     await load()
     await field.evaluate((area) => area.setSelectionRange(0, 0))

@@ -76,6 +76,38 @@ visit('what is written stays wherever one goes, and when others delete the node'
   await page.locator('.sheet h1:focus').waitFor()
 })
 
+visit('what went wrong is said until it is dismissed or something newer is said, what went well for a while', garden('said', '&path=/tools/0'), async (page) => {
+  const commits = /\/commits\?/
+  const bad = page.locator('.notice.bad')
+  const remove = page.getByRole('button', { name: 'remove name' })
+  await page.clock.install()
+  await page.reload()
+  await page.route(commits, refuse)
+  const fail = async () => {
+    await remove.click()
+    await page.getByRole('alert').waitFor()
+  }
+  await fail()
+  await page.clock.fastForward('01:00')
+  assert.equal(await bad.count(), 1)
+  await page.keyboard.press('Escape')
+  await bad.waitFor({ state: 'detached' })
+  await fail()
+  // The keyboard goes on with the page when the button is gone.
+  await bad.getByRole('button', { name: 'dismiss' }).press('Enter')
+  await bad.waitFor({ state: 'detached' })
+  await page.locator('.sheet h1:focus').waitFor()
+  await fail()
+  await page.unroute(commits)
+  await page.locator('.sheet').getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  const good = page.locator('.notice', { hasText: 'is deleted' })
+  await good.waitFor()
+  assert.equal(await bad.count(), 0)
+  await page.clock.fastForward('00:10')
+  await good.waitFor({ state: 'detached' })
+})
+
 visit('what was saved while one was elsewhere is not there again', garden('again', '&path=/tools/0'), async (page) => {
   const name = page.getByLabel('name of a new attribute')
   await name.fill('place')

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { App, Notice } from '../state/app.ts'
+import type { App } from '../state/app.ts'
+import type { Notice } from '../state/said.ts'
 
 interface Props {
   app: App
@@ -14,16 +15,21 @@ interface Props {
 }
 
 /** What has been said already. */
-const known = (app: App) => new Set(app.notices.map(({ id }) => id))
+const known = (app: App) => new Set(app.said.all.map(({ id }) => id))
 
 /** A question in front of everything else: the browser keeps the focus in it, and it goes back to where it was, Escape closes it. */
 export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
-  // What is said behind it is dim, and goes soon; to who is read to it is not said at all. Here it stays until one tries again.
+  // What is said behind it is dim; to who is read to it is not said at all. Here it stays until one tries again.
   const before = useRef(known(app))
   const told = useRef<Notice | undefined>(undefined)
-  const wrong = app.notices.findLast(({ id, isBad }) => isBad && !before.current.has(id)) ?? told.current
+  const wrong = app.said.all.findLast(({ id, isBad }) => isBad && !before.current.has(id)) ?? told.current
   told.current = wrong
+  /** Who has read it here need not dismiss it behind. */
+  const forget = () => {
+    if (told.current) app.said.dismiss(told.current.id)
+    told.current = undefined
+  }
   const isThere = useRef(true)
   useEffect(() => {
     const element = dialog.current
@@ -31,6 +37,7 @@ export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Pro
     element?.showModal()
     return () => {
       isThere.current = false
+      forget()
       // One that is taken away gives nothing back.
       element?.close()
       if (document.activeElement !== document.body) return
@@ -44,8 +51,8 @@ export function Dialog({ app, title, does, isBad, onDo, onClose, children }: Pro
     // Who presses a key twice means it once.
     if (isDoing.current) return
     isDoing.current = true
+    forget()
     before.current = known(app)
-    told.current = undefined
     try {
       await onDo?.()
     } finally {

@@ -1,18 +1,27 @@
 import type { App } from '../state/app.ts'
+import type { Notice } from '../state/said.ts'
 
-/** What went well or wrong, said for a while; screen readers read it out. */
+/** What went well, said for a while, and what went wrong, until it is dismissed; screen readers read both out. */
 export function Notices({ app }: { app: App }) {
+  const { all } = app.said
   return (
-    <div class="notices" role="status" aria-live="polite">
-      {app.notices.map(({ id, text, hint, isBad }) => (
-        <p key={id} class={isBad ? 'notice bad' : 'notice'}>
-          <span>
-            {text}
-            {hint && <small>{hint}</small>}
-          </span>
-          <button type="button" class="plain" aria-label="dismiss" onClick={() => app.dismiss(id)}>×</button>
-        </p>
-      ))}
+    <div class="notices">
+      <div role="status">
+        {all.filter(({ isBad }) => !isBad).map((notice) => <p key={notice.id} class="notice"><Words app={app} notice={notice} /></p>)}
+      </div>
+      {all.filter(({ isBad }) => isBad).map((notice) => <p key={notice.id} class="notice bad" role="alert"><Words app={app} notice={notice} /></p>)}
     </div>
+  )
+}
+
+function Words({ app, notice: { id, text, hint } }: { app: App; notice: Notice }) {
+  return (
+    <>
+      <span>
+        {text}
+        {hint && <small>{hint}</small>}
+      </span>
+      <button type="button" class="plain" aria-label="dismiss" onClick={() => app.said.dismiss(id)}>×</button>
+    </>
   )
 }

@@ -5,14 +5,8 @@ import type { Committed, Edit, Me, Node, Role, Tree } from '../api/types.ts'
 import { type Address, HOME, type Part, readAddress, type View, writeAddress } from '../model/address.ts'
 import { child, isBelow, isPosition, isWithin, lastKey, parent, partOf } from '../model/path.ts'
 import { type Draft, Drafts } from './drafts.ts'
+import { Said } from './said.ts'
 import { Session } from './session.ts'
-
-export interface Notice {
-  id: number
-  text: string
-  hint?: string | undefined
-  isBad: boolean
-}
 
 /** What is asked about a node: that one, whatever is shown by then. */
 export interface Question {
@@ -21,8 +15,6 @@ export interface Question {
 }
 
 export type Theme = 'auto' | 'light' | 'dark'
-
-const NOTICE_MS = 6000
 
 export class App {
   address: Address = readAddress(location.search)
@@ -34,7 +26,7 @@ export class App {
   isUntold = false
   /** Who this is, once the server has said so. */
   me: Me | undefined
-  notices: Notice[] = []
+  readonly said = new Said(() => this.changed())
   readonly drafts = new Drafts()
   /** What has just been made, moved or found: the tree scrolls there. */
   wanted: string | undefined
@@ -44,7 +36,6 @@ export class App {
   dialog: 'help' | Question | undefined
   private listeners = new Set<() => void>()
   private isDue = false
-  private nextNotice = 0
 
   constructor() {
     addEventListener('popstate', () => this.arrive(readAddress(location.search)))
@@ -251,25 +242,13 @@ export class App {
   }
 
   say(text: string): void {
-    this.notice({ text, isBad: false })
+    this.said.well(text)
   }
 
   readonly failed = (error: unknown) => {
     const hint = error instanceof api.Problem ? error.hint : undefined
     const text = error instanceof Error ? error.message : String(error)
-    this.notice({ text, hint, isBad: true })
-  }
-
-  private notice(notice: Omit<Notice, 'id'>): void {
-    const id = this.nextNotice++
-    this.notices = [...this.notices.filter(({ text }) => text !== notice.text), { id, ...notice }]
-    setTimeout(() => this.dismiss(id), NOTICE_MS)
-    this.changed()
-  }
-
-  dismiss(id: number): void {
-    this.notices = this.notices.filter((notice) => notice.id !== id)
-    this.changed()
+    this.said.wrong(text, hint)
   }
 
   /** Edits the newest version of the branch. Nothing if it was refused, which has been said then. Another tree may be shown since that was asked. */

@@ -1,7 +1,7 @@
 /** The keyboard goes on where it was, also where what had the focus went with what it did. */
 
 /** In these the focus stays. */
-const AREAS = '.sheet, .home-page, .unsaved'
+const AREAS = '.sheet, .home-page, .unsaved, .notices'
 const HEADING = 'h1[tabindex]'
 /** Nothing that is written in: the next key may be meant for the page, and a phone would show its own keys. */
 const USABLE = 'button:not(:disabled), a[href], select'

@@ -14,8 +14,9 @@ type Shortcut = readonly [keys: string, what: string]
 /** Those that do something here, in words. */
 export function shortcuts(app: App): Shortcut[] {
   const { session } = app
-  const these: Shortcut = ['?', 'these keys']
-  if (session === undefined) return [these]
+  const everywhere: Shortcut[] = [['?', 'these keys']]
+  if (app.said.all.length > 0) everywhere.push(['Escape', 'dismiss what was said'])
+  if (session === undefined) return everywhere
   const views = Object.entries(VIEW_KEYS).filter(([, view]) => session.offers(view))
   const known: (Shortcut | false)[] = [
     ['↑ ↓', 'the row above, below'],
@@ -30,7 +31,7 @@ export function shortcuts(app: App): Shortcut[] {
     ['t', 'to the tree'],
     ['/', 'search'],
     [views.map(([key]) => key).join(' '), views.map(([, view]) => view).join(', ')],
-    these,
+    ...everywhere,
   ]
   return known.filter((one) => one !== false)
 }
@@ -51,6 +52,11 @@ export function onKey(app: App, event: KeyboardEvent): void {
 function act(app: App, key: string): boolean {
   if (key === '?') {
     app.ask('help')
+    return true
+  }
+  if (key === 'Escape') {
+    if (app.said.all.length === 0) return false
+    app.said.dismissAll()
     return true
   }
   const { session } = app
