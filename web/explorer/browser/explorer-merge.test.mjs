@@ -78,6 +78,37 @@ visit('what is chosen and written for conflicts stays where one looks at their n
   assert.equal(attributes.name.value, 'Garlic and chives')
 })
 
+visit('what is chosen for conflicts stays until it is merged or discarded, and who leaves the page is asked', garden('chosen', '&view=merge&merge=winter'), async (page) => {
+  const conflict = page.getByRole('group').filter({ hasText: '/beds/vegetables/0' })
+  const unsaved = page.locator('.unsaved')
+  const asked = []
+  page.on('dialog', async (dialog) => {
+    asked.push(dialog.type())
+    await dialog.dismiss()
+  })
+  await conflict.waitFor()
+  await page.reload()
+  await conflict.getByLabel('winter').check()
+  assert.deepEqual(asked, [])
+  assert.equal(await unsaved.innerText(), '')
+  // Another tree may be looked at meanwhile.
+  await page.locator('a.home').click()
+  await unsaved.getByRole('link', { name: 'merging winter into main in chosen', exact: true }).click()
+  await conflict.waitFor()
+  assert.ok(await conflict.getByLabel('winter').isChecked())
+  assert.equal(await unsaved.innerText(), '')
+  const told = page.waitForEvent('dialog')
+  // The page waits for the answer, and this must not wait for the page.
+  await page.evaluate(() => { setTimeout(() => location.reload()) })
+  await told
+  await page.getByRole('link', { name: 'Node', exact: true }).click()
+  await unsaved.getByRole('link', { name: 'merging winter into main', exact: true }).waitFor()
+  await unsaved.getByRole('button', { name: 'Discard' }).click()
+  await unsaved.getByRole('link').waitFor({ state: 'detached' })
+  await page.reload()
+  assert.deepEqual(asked, ['beforeunload'])
+})
+
 const namesSpade = (value) => [{ op: 'put', path: '/tools/0', attribute: 'name', value }]
 
 visit('what is being written for a conflict goes where all is given to one side, and only there', async () => {

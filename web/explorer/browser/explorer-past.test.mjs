@@ -156,6 +156,25 @@ visit('what was changed since is settled where a revision is taken back', change
   assert.equal((await tool('since', 3)).borrowed.value, false)
 })
 
+visit('what is chosen where a revision is taken back stays while one looks elsewhere', changedSince('since-kept'), async (page) => {
+  const undo = page.getByRole('button', { name: /^Take back revision/ })
+  await undo.click()
+  const conflict = page.getByRole('group').filter({ hasText: '/tools/0' })
+  const look = async () => {
+    await page.getByRole('link', { name: 'History', exact: true }).click()
+    await page.locator('.unsaved').getByRole('link', { name: /^taking back revision/ }).click()
+    await undo.click()
+    await conflict.waitFor()
+  }
+  await conflict.getByLabel('before').check()
+  await look()
+  await page.getByText('1 conflict is not settled').waitFor()
+  await page.getByRole('button', { name: 'All as now' }).click()
+  await look()
+  assert.ok(await conflict.getByLabel('now').isChecked())
+  assert.ok(await undo.isEnabled())
+})
+
 visit('nothing is taken back over what nobody has seen', changedSince('since-then'), async (page) => {
   const undo = page.getByRole('button', { name: /^Take back revision/ })
   await undo.click()

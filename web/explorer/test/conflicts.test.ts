@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Conflict } from '../src/api/types.ts'
-import { choiceOf, choose, NOTHING_CHOSEN, openOf, settled } from '../src/model/conflicts.ts'
+import { allAs, choiceOf, choose, chosenOf, isAnyChosen, NOTHING_CHOSEN, openOf, settled } from '../src/model/conflicts.ts'
 
 const conflict = (path: string, attribute?: string): Conflict => {
   const change = { op: 'put' as const, path }
@@ -19,6 +19,19 @@ test('a conflict is settled once something is chosen for it, and written', () =>
   expect(settled(writing, LISTED)).toEqual({ resolve: [{ path: '/a', attribute: 'name', take: 'ours' }] })
   const value = { type: 'text' as const, value: 'mint' }
   expect(settled(choose(writing, unnamed, { value }), LISTED).resolve[1]).toEqual({ path: '/a', attribute: '', value })
+})
+
+test('of other conflicts than before nothing is chosen but what was chosen for one of them alone', () => {
+  const [name, unnamed] = [LISTED[0]!, LISTED[1]!]
+  const told = { conflicts: LISTED, conflict_count: 5 }
+  const taken = choose(choose(allAs('theirs', told), name, { take: 'ours' }), unnamed, { take: 'ours' })
+  expect(isAnyChosen(taken)).toBe(true)
+  expect(chosenOf(taken, { ...told })).toEqual(taken)
+  expect(chosenOf(taken, { ...told, conflict_count: 6 })).toEqual({ each: taken.each })
+  const kept = chosenOf(taken, { conflicts: [unnamed, conflict('/b')], conflict_count: 2 })
+  expect(kept).toEqual({ each: new Map([['/a\n', { take: 'ours' }]]) })
+  expect(isAnyChosen(kept)).toBe(true)
+  expect(isAnyChosen(chosenOf(kept, { conflicts: [], conflict_count: 0 }))).toBe(false)
 })
 
 test('where one side prevails, it does not in what is chosen or written alone', () => {

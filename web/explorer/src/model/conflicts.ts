@@ -16,9 +16,32 @@ export interface Choices {
   each: ReadonlyMap<string, Choice>
   /** Whose side is taken in all others. */
   prevails?: Side | undefined
+  /** Of which conflicts that was said. */
+  of?: string | undefined
 }
 
+/** The first conflicts, and how many there are. */
+interface Told {
+  conflicts: readonly Conflict[]
+  conflict_count: number
+}
+
+const nameOf = ({ conflicts, conflict_count }: Told) => JSON.stringify([conflict_count, conflicts])
+
 export const NOTHING_CHOSEN: Choices = { each: new Map() }
+
+/** One side has all of them. */
+export const allAs = (prevails: Side, told: Told): Choices => ({ ...NOTHING_CHOSEN, prevails, of: nameOf(told) })
+
+/** Is something chosen that is to be done? */
+export const isAnyChosen = ({ each, prevails }: Choices) => each.size > 0 || prevails !== undefined
+
+/** Without what was chosen for others than these: who said that one side has all of others has not seen these. */
+export function chosenOf({ each, prevails, of }: Choices, told: Told): Choices {
+  const places = new Set(told.conflicts.map(placeOf))
+  const kept = new Map([...each].filter(([place]) => places.has(place)))
+  return of === nameOf(told) ? { each: kept, prevails, of } : { each: kept }
+}
 
 export const placeOf = ({ path, attribute }: Conflict) => (attribute === undefined ? path : `${path}\n${attribute}`)
 
@@ -26,8 +49,8 @@ export function choiceOf({ each, prevails }: Choices, conflict: Conflict): Choic
   return each.get(placeOf(conflict)) ?? (prevails && { take: prevails })
 }
 
-export function choose({ each, prevails }: Choices, conflict: Conflict, choice: Choice): Choices {
-  return { each: new Map([...each, [placeOf(conflict), choice]]), prevails }
+export function choose({ each, ...all }: Choices, conflict: Conflict, choice: Choice): Choices {
+  return { ...all, each: new Map([...each, [placeOf(conflict), choice]]) }
 }
 
 export const isWriting = (choice: Choice): choice is Writing => 'writing' in choice

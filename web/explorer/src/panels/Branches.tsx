@@ -22,10 +22,13 @@ export function BranchesPanel({ app, session }: PanelProps) {
   useEffect(() => void load(), [tree, session.head])
   if (branches === undefined) return null
   const written = doomed === undefined ? [] : app.drafts.within(tree, doomed, '/')
+  const chosen = doomed === undefined ? [] : app.settling.ofBranch(tree, doomed)
   const remove = async (name: string) => {
     const isGone = await app.did(api.deleteBranch(tree, name).then(() => true))
     if (!isGone) return load()
     written.forEach(discard)
+    for (const one of chosen) app.settling.discard(one)
+    app.changed()
     doom(undefined)
     if (name === session.branch) app.go({ branch: 'main', at: undefined })
     else await load()
@@ -55,6 +58,7 @@ export function BranchesPanel({ app, session }: PanelProps) {
         <Dialog app={app} title={`Delete the branch ${doomed}?`} does="Delete" isBad onDo={() => remove(doomed)} onClose={() => doom(undefined)}>
           <p>What was committed to it alone goes with it.</p>
           {written.length > 0 && <p>What you wrote there and have not saved goes, too.</p>}
+          {chosen.length > 0 && <p>What you chose for conflicts with it goes, too.</p>}
         </Dialog>
       )}
       {app.mayBranch && <NewBranch app={app} session={session} taken={branches.map(({ name }) => name)} />}

@@ -62,14 +62,21 @@ export function Home({ app }: { app: App }) {
 function Question({ app, asked: { what, tree }, onClose }: { app: App; asked: NonNullable<Asked>; onClose: () => void }) {
   const [name, setName] = useState(tree.name)
   const drafts = app.drafts.ofTree(tree.name)
+  const chosen = app.settling.ofTree(tree.name)
   const remove = async () => {
     const isGone = await app.did(api.deleteTree(tree.name).then(() => true))
-    if (isGone) drafts.forEach(discard)
+    if (isGone) {
+      drafts.forEach(discard)
+      for (const one of chosen) app.settling.discard(one)
+    }
     return isGone
   }
   const rename = async () => {
     const renamed = await app.did(api.renameTree(tree.name, name))
-    if (renamed) app.drafts.rename(tree.name, renamed.name)
+    if (renamed) {
+      app.drafts.rename(tree.name, renamed.name)
+      app.settling.rename(tree.name, renamed.name)
+    }
     return renamed
   }
   const act = async () => {
@@ -82,6 +89,7 @@ function Question({ app, asked: { what, tree }, onClose }: { app: App; asked: No
       <Dialog app={app} title={`Delete ${tree.name}?`} does="Delete" isBad onDo={act} onClose={onClose}>
         <p>All {tree.nodes !== undefined && `${count(tree.nodes)} `}nodes go, with their history, branches and tags. That cannot be taken back.</p>
         {drafts.length > 0 && <p>What you wrote there and have not saved goes, too.</p>}
+        {chosen.length > 0 && <p>What you chose for conflicts there goes, too.</p>}
       </Dialog>
     )
   }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Branch } from '../api/types.ts'
 import { changeRows } from '../model/changes.ts'
-import { choose, NOTHING_CHOSEN, openOf, settled } from '../model/conflicts.ts'
+import { allAs, choose, chosenOf, NOTHING_CHOSEN, openOf, settled } from '../model/conflicts.ts'
 import { count } from '../model/value.ts'
 import { ChangeList } from '../parts/ChangeList.tsx'
 import { Conflicts, type Party, StillOpen } from '../parts/Conflicts.tsx'
@@ -16,10 +16,11 @@ export function MergePanel({ app, session }: PanelProps) {
   const [branches, setBranches] = useState<Branch[]>([])
   const { tree, branch: into } = session
   const others = branches.filter(({ name }) => name !== into)
-  const from = app.address.merge ?? others[0]?.name
-  const [choices, setChoices] = useChoices(session, `merge ${from}`)
-  // Who said that all go to one side has not seen others.
-  const { preview, isOld, outdate, load } = usePreview(app, session, from, () => setChoices(({ each }) => ({ each })))
+  // Where something is chosen already, one goes on with that.
+  const [begun] = useState(() => app.settling.mergeInto(tree, into))
+  const from = app.address.merge ?? begun ?? others[0]?.name
+  const [choices, setChoices] = useChoices(app, session, { merge: from ?? '' })
+  const { preview, isOld, outdate, load } = usePreview(app, session, from, (told) => setChoices((now) => chosenOf(now, told)))
   useEffect(() => void app.did(api.branches(tree)).then((found) => setBranches(found ?? [])), [tree])
 
   const merge = async () => {
@@ -62,7 +63,7 @@ export function MergePanel({ app, session }: PanelProps) {
           app={app} sides={{ ours: party(preview.from, preview.ours), theirs: party(preview.into, preview.theirs) }} base="before"
           conflicts={preview.conflicts} total={preview.conflict_count}
           choices={choices} onChoose={(conflict, choice) => setChoices((now) => choose(now, conflict, choice))}
-          onAll={(prevails) => setChoices(() => ({ ...NOTHING_CHOSEN, prevails }))}
+          onAll={(prevails) => setChoices(() => allAs(prevails, preview))}
         />
       )}
       {preview && !differs && <p class="quiet">Nothing to merge: {into} has all that {from} has.</p>}
@@ -84,8 +85,8 @@ export function MergePanel({ app, session }: PanelProps) {
   )
 }
 
-/** What a merge would do, told anew when there may be something newer. Where it has other conflicts than before, that is told. */
-function usePreview(app: App, session: Session, from: string | undefined, onOthers: () => void) {
+/** What a merge would do, told anew when there may be something newer. */
+function usePreview(app: App, session: Session, from: string | undefined, onTold: (told: api.Seen) => void) {
   const [loaded, setLoaded] = useState<api.Seen>()
   /** Something was committed since. */
   const [isOld, setOld] = useState(false)
@@ -98,8 +99,7 @@ function usePreview(app: App, session: Session, from: string | undefined, onOthe
     const found = from === undefined ? undefined : await app.did(api.preview(tree, from, into))
     // What is chosen stays where the server did not answer: older than the branches, it is not merged.
     if (found === undefined || number !== asked.current) return
-    const told = (seen?: api.Seen) => JSON.stringify([seen?.conflict_count, seen?.conflicts])
-    if (told(found) !== told(preview)) onOthers()
+    onTold(found)
     setLoaded(found)
     setOld(false)
   }

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import * as api from '../api/client.ts'
 import type { Committed } from '../api/types.ts'
-import { choose, type Choices, NOTHING_CHOSEN, openOf, settled } from '../model/conflicts.ts'
+import { allAs, choose, type Choices, chosenOf, NOTHING_CHOSEN, openOf, settled } from '../model/conflicts.ts'
 import { Conflicts, type Party, StillOpen } from '../parts/Conflicts.tsx'
 import type { PanelProps } from '../parts/Explorer.tsx'
 import { useChoices } from '../state/choices.ts'
@@ -17,7 +17,7 @@ export function Undo({ app, session, revision, isOne }: Props) {
   const { tree, branch } = session
   /** What is in the way, where it was refused for that. */
   const [seen, setSeen] = useState<api.SeenRevert>()
-  const [choices, setChoices] = useChoices(session, `undo ${revision}`)
+  const [choices, setChoices] = useChoices(app, session, { undo: revision })
   /** Something was committed since that was told. */
   const [isOld, setOld] = useState(false)
   const isThere = useRef(true)
@@ -36,8 +36,7 @@ export function Undo({ app, session, revision, isOne }: Props) {
   /** Is something in the way? Then it is shown. */
   const look = async (): Promise<boolean> => {
     const found = await api.previewRevert(tree, branch, revision)
-    // Who said that all go to one side has not seen others.
-    if (JSON.stringify(found.conflicts) !== JSON.stringify(seen?.conflicts)) setChoices(({ each }) => ({ each }))
+    setChoices((now) => chosenOf(now, found))
     setSeen(found.conflict_count > 0 ? found : undefined)
     setOld(false)
     return found.conflict_count > 0
@@ -100,7 +99,7 @@ function Settle({ app, session, seen, choices, isOld, onChange, onAgain, onDo }:
         app={app} sides={{ ours: party('now', ours), theirs: party(`before ${base}`, theirs) }} base={`revision ${base}`}
         conflicts={conflicts} total={total}
         choices={choices} onChoose={(conflict, choice) => onChange((now) => choose(now, conflict, choice))}
-        onAll={(prevails) => onChange(() => ({ ...NOTHING_CHOSEN, prevails }))}
+        onAll={(prevails) => onChange(() => allAs(prevails, seen))}
       />
       <p class="actions sticky">
         {isOld

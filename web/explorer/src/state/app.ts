@@ -4,6 +4,7 @@ import * as api from '../api/client.ts'
 import type { Committed, Edit, Me, Node, Role, Tree } from '../api/types.ts'
 import { type Address, HOME, type Part, readAddress, type View, writeAddress } from '../model/address.ts'
 import { child, isBelow, isPosition, isWithin, lastKey, parent, partOf } from '../model/path.ts'
+import { type Chosen, Settling } from './choices.ts'
 import { type Draft, Drafts } from './drafts.ts'
 import { Said } from './said.ts'
 import { Session } from './session.ts'
@@ -28,6 +29,7 @@ export class App {
   me: Me | undefined
   readonly said = new Said(() => this.changed())
   readonly drafts = new Drafts()
+  readonly settling = new Settling()
   /** What has just been made, moved or found: the tree scrolls there. */
   wanted: string | undefined
   /** On a phone, one of the two is seen. */
@@ -40,7 +42,7 @@ export class App {
   constructor() {
     addEventListener('popstate', () => this.arrive(readAddress(location.search)))
     addEventListener('beforeunload', (event) => {
-      if (this.drafts.written.length > 0) event.preventDefault()
+      if (this.drafts.written.length + this.settling.made.length > 0) event.preventDefault()
     })
     this.showTheme()
     this.arrive(this.address)
@@ -92,6 +94,17 @@ export class App {
     if (session.tree !== tree || session.branch !== branch) return false
     // An address may write it otherwise, and what is asked for may not have come.
     return session.node?.path === path || (address.path === path && session.missing === undefined)
+  }
+
+  /** Are the conflicts there to be settled, with what is chosen for them? */
+  isSettled({ tree, branch, cause }: Chosen): boolean {
+    const { address, session, view } = this
+    if (session?.tree !== tree || session.branch !== branch) return false
+    // Without another branch in the address it is the one that one goes on with.
+    if ('merge' in cause) return view === 'merge' && (address.merge ?? cause.merge) === cause.merge
+    const one = session.upTo(session.revision)
+    if (view !== 'changes' || one?.revision !== cause.undo) return false
+    return address.from === undefined || session.upTo(address.from) === session.before(one)
   }
 
   home(): void {

@@ -4,7 +4,6 @@ import * as api from '../api/client.ts'
 import type { Change, Child, Node, Revision, WatchEvent } from '../api/types.ts'
 import { OF_WHOLE, type View } from '../model/address.ts'
 import type { Sign } from '../model/changes.ts'
-import type { Choices } from '../model/conflicts.ts'
 import { Forest, type Open, PAGE } from '../model/forest.ts'
 import { ancestors, compareKeys, isBelow, lastKey, parent, partOf } from '../model/path.ts'
 
@@ -55,8 +54,6 @@ export class Session {
   readonly flashes = new Map<string, number>()
   /** How the nodes differ from an older version, while changes are looked at. */
   marks: Map<string, Sign | 'below'> = new Map()
-  /** What is chosen for conflicts, by what they came of. */
-  readonly choices = new Map<string, Choices>()
   /** Names of attributes that have been seen. */
   readonly attributes = new Set<string>()
 
