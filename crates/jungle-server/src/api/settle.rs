@@ -83,6 +83,7 @@ pub(super) fn told(what: What, merge: &Merge) -> Json {
     }
     let changes = merge.changes().iter().take(CHANGES_MAX);
     let before = Some(merge.theirs());
+    let nodes = merge.renamed();
     json!({
         "base": merge.base().revision().number(),
         "ours": ours.revision().number(),
@@ -91,7 +92,8 @@ pub(super) fn told(what: What, merge: &Merge) -> Json {
         "conflict_count": merge.conflicts().len(),
         "total": merge.changes().len(),
         "changes": changes.map(|change| Shown { before, ..whole(change) }).collect::<Vec<_>>(),
-        "renamed": renamed(merge.renamed()),
+        "renamed": renamed(&nodes[..nodes.len().min(CHANGES_MAX)]),
+        "renamed_count": nodes.len(),
     })
 }
 

@@ -42,6 +42,22 @@ fn preview_tells_changes_and_conflicts_and_does_nothing() {
 }
 
 #[test]
+fn preview_tells_the_first_of_many_nodes_with_other_keys() {
+    let served = Served::memory().tree("t");
+    served.post("/api/v1/trees/t/branches", r#"{"name":"draft"}"#).expect(201);
+    let edits = json!({"edits": vec![json!({"op": "append"}); 1_001]}).to_string();
+    for branch in ["main", "draft"] {
+        let path = format!("/api/v1/trees/t/commits?branch={branch}");
+        served.post(&path, &edits).expect(200);
+    }
+    let preview = served.get(&format!("{MERGES}?from=draft")).expect(200);
+    assert_eq!(preview["renamed"].as_array().unwrap().len(), 1_000);
+    assert_eq!(preview["renamed_count"], 1_001);
+    let merged = merge(&served, &json!({"from": "draft"})).expect(200);
+    assert_eq!(merged["renamed"].as_array().unwrap().len(), 1_001);
+}
+
+#[test]
 fn what_they_removed_comes_back_where_ours_prevails() {
     for (body, kept) in [
         (json!({"from": "draft", "prevails": "ours"}), true),
