@@ -154,20 +154,23 @@ export async function whole(version: Version, path: string, attribute: string): 
   return send(address(tree, '/value', { path, attribute, branch, at }))
 }
 
-/** Children number `offset` and on, as many as there are but at most `limit`. */
+/**
+ * Children number `offset` and on, as many as there are but at most `limit`, and the revision that
+ * they are at least of: what follows the first page may be of a later one.
+ */
 export async function children(
   { tree, branch, at }: Version, path: string, offset: number, limit: number, signal?: AbortSignal,
 ): Promise<{ revision: number; count: number; children: Child[] }> {
   const query = { path, branch, at }
   const ask = (more: Query) => get<Children>(address(tree, '/children', { ...query, ...more }), signal)
   let page = await ask({ offset, limit })
-  const found = page.children
+  const { revision, child_count: count, children: found } = page
   // A page also ends when it has become long.
   while (page.next !== null && found.length < limit) {
     page = await ask({ after: page.next, limit: limit - found.length })
     found.push(...page.children)
   }
-  return { revision: page.revision, count: page.child_count, children: found }
+  return { revision, count, children: found }
 }
 
 export const search = (
