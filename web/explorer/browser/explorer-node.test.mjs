@@ -158,6 +158,25 @@ visit('a question about a node is put of that one alone', garden('asked', '&path
   assert.equal(await dialog.count(), 0)
 })
 
+visit('who has gone on elsewhere stays there when a node is added', garden('gone-elsewhere', '&path=/tools/0'), async (page) => {
+  const dialog = page.getByRole('dialog')
+  const isShown = (name) => page.getByRole('heading', { name }).waitFor()
+  await isShown('spade')
+  await page.getByRole('navigation', { name: 'path' }).getByRole('link', { name: 'tools' }).click()
+  await isShown('tools')
+  await page.getByRole('button', { name: 'Add a child' }).click()
+  await dialog.getByLabel('Value').fill('a hoe')
+  const { asked, answer } = await hold(page, /\/commits\?/)
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  await asked
+  await page.goBack()
+  await isShown('spade')
+  await answer()
+  await row(page, 'a hoe').waitFor()
+  await isShown('spade')
+  assert.equal(query(page).get('path'), '/tools/0')
+})
+
 visit('a dialog says itself what went wrong, and keeps what was written', garden('wrong', '&path=/tools/0'), async (page) => {
   const dialog = page.getByRole('dialog')
   await page.getByRole('button', { name: 'Move', exact: true }).click()

@@ -30,6 +30,7 @@ export function BranchesPanel({ app, session }: PanelProps) {
     for (const one of chosen) app.settling.discard(one)
     app.changed()
     doom(undefined)
+    if (app.session !== session) return
     if (name === session.branch) app.go({ branch: 'main', at: undefined })
     else await load()
   }
@@ -83,7 +84,8 @@ function NewBranch({ app, session, taken }: PanelProps & { taken: string[] }) {
     event.preventDefault()
     const wanted = name.trim() || freeName('draft', taken)
     const made = await app.did(api.createBranch(session.tree, wanted, `${session.revision}`))
-    if (made) app.go({ branch: made.name, at: undefined })
+    // Who has gone on to another tree is not led to a branch that it may not have.
+    if (made && app.session === session) app.go({ branch: made.name, at: undefined })
   }
   return (
     <form class="line" onSubmit={create}>

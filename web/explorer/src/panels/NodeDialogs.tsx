@@ -8,7 +8,10 @@ import type { PanelProps } from '../parts/Explorer.tsx'
 import type { Question } from '../state/app.ts'
 import { discard } from '../state/drafts.ts'
 
-/** Adding, moving and deleting. Others may delete the node meanwhile: then its answer says so. */
+/**
+ * Adding, moving and deleting. Others may delete the node meanwhile: then its answer says so. Who has
+ * gone on elsewhere until it is done is not led away: the question is gone, and the way back leads past it.
+ */
 export function NodeDialogs({ app, session }: PanelProps) {
   const { dialog } = app
   if (dialog === undefined || dialog === 'help') return null
@@ -38,6 +41,7 @@ function Add({ app, session, node, onClose }: AskProps) {
   const isPosition = node.path !== session.top && /^-?\d/.test(lastKey(node.path))
   const places = PLACES.filter((one) => one === 'append' || one === 'named' || isPosition)
   const add = async () => {
+    const { address } = app
     const attributes: Attributes = text === '' ? {} : { [attribute]: guess(text) }
     const edits: Record<Place, Edit> = {
       append: { op: 'append', path: node.path, attributes },
@@ -47,12 +51,11 @@ function Add({ app, session, node, onClose }: AskProps) {
     }
     const done = await app.commit([edits[place]], text === '' ? `a node ${place === 'named' ? name : ''}`.trim() : `added: ${text}`.slice(0, 200))
     if (done === undefined) return
-    onClose()
     const made = done.created?.[0]
-    if (made) {
-      session.refresh()
-      app.reveal(made)
-    }
+    session.refresh()
+    if (app.address !== address) return
+    onClose()
+    if (made) app.reveal(made)
   }
   return (
     <Dialog app={app} title={`Add below ${node.path === '/' ? session.tree : node.path}`} does="Add" onDo={add} onClose={onClose}>
@@ -75,12 +78,14 @@ function Move({ app, session, node, onClose }: AskProps) {
   const [to, setTo] = useState(node.path)
   const move = async () => {
     if (to === node.path) return onClose()
+    const { address } = app
     const done = await app.commit([{ op: 'move', from: node.path, path: to }], `moved from ${node.path}`)
     if (done === undefined) return
     const there = canonical(to)
     app.drafts.move(session.tree, session.branch, node.path, there)
-    onClose()
     session.refresh()
+    if (app.address !== address) return
+    onClose()
     app.reveal(there)
   }
   return (
@@ -94,13 +99,15 @@ function Move({ app, session, node, onClose }: AskProps) {
 function Remove({ app, session, node, onClose }: AskProps) {
   const drafts = app.drafts.within(session.tree, session.branch, node.path)
   const remove = async () => {
+    const { address } = app
     const done = await app.commit([{ op: 'remove', path: node.path }], `deleted ${node.path}`)
     if (done === undefined) return
     drafts.forEach(discard)
-    onClose()
     session.refresh()
-    app.go({ path: parent(node.path) ?? '/' }, 'replace')
     app.say(`${node.path} is deleted; the history has it still`)
+    if (app.address !== address) return
+    onClose()
+    app.go({ path: parent(node.path) ?? '/' }, 'replace')
   }
   return (
     <Dialog app={app} title={`Delete ${node.path}?`} does="Delete" isBad onDo={remove} onClose={onClose}>

@@ -281,7 +281,7 @@ export class App {
     if (await this.commit([{ op: 'move', from, path: to }], `moved from ${from}`, undefined, session) === undefined) return
     this.drafts.move(session.tree, session.branch, from, to)
     session.refresh()
-    this.reveal(to)
+    if (this.session === session) this.reveal(to)
   }
 
   /** Waits for something that was asked for; says it if that fails. */
