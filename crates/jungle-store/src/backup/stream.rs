@@ -24,10 +24,11 @@ use std::sync::Arc;
 use jungle_db::Revision;
 
 use super::bound::Bound;
-use super::{
-    BackupError, BackupProgress, BackupReport, Came, Copied, Done, Place, Target, begins_late,
-    bytes_total, keep_lasting, locked, read, read_back_pages,
-};
+use super::progress::Done;
+use super::segment::{Came, Place, read};
+use super::source::{begins_late, bytes_total, keep_lasting};
+use super::target::{Copied, Target, locked, read_back_pages};
+use super::{BackupError, BackupProgress, BackupReport};
 use crate::checkpoint::{Input, Output, StreamError};
 use crate::disk::{Disk, FolderDisk};
 use crate::error::{Damage, IoError, OpenError, doing};
@@ -63,7 +64,7 @@ impl Store {
         let newest = self.made_last()?;
         let from = &**self.disk();
         let segments = behind(segments(from)?, since, newest)?;
-        let mut done = Done { tell: progress, bytes: 0, total: bytes_total(from, &segments)? };
+        let mut done = Done::new(progress, bytes_total(from, &segments)?);
         let with_pages = since == Revision::new(0) && begins_late(&segments);
         let pages_bytes = if with_pages { self.disk_usage()?.pages_bytes } else { 0 };
 
@@ -209,7 +210,7 @@ fn take(
     let total = u64::from_le_bytes(input.array()?);
     // Nothing is written of what says itself that it is too much.
     bound.check(total)?;
-    let mut done = Done { tell, bytes: 0, total };
+    let mut done = Done::new(tell, total);
     let values = take_values(&mut input, &mut bound, target, to, &mut done)?;
     let coming = Coming { input: &mut input, bound: &mut bound };
     let coming = coming.map(|came| -> Result<Came, BackupError> {
@@ -326,7 +327,7 @@ fn came(bytes: Vec<u8>) -> Result<Came, BackupError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::look;
+    use super::super::segment::look;
     use super::*;
     use crate::log::frame::{FRAME_HEADER, Header};
     use crate::wire::put_bytes;
