@@ -3,7 +3,9 @@
 use jungle_tree::{ApplyError, ChangeSet, Editor, Node, Snapshot, apply};
 
 use super::anywhere::is_anywhere;
-use super::{BATCH_MAX, Group, Sequencing, Ticket};
+use super::batch::Ticket;
+use super::group::Group;
+use super::sequencing::{BATCH_MAX, Sequencing};
 use crate::commit::draft::{Draft, Parts, Signer};
 use crate::commit::redone;
 use crate::commit::write::NotWritten;
