@@ -6,7 +6,7 @@
 //! - [`Pages::get`] gives what the newest checkpoint has. Each value is stored with a hash of
 //!   itself and its place (`value.rs`), and a *ledger* says by which checkpoint each was put
 //!   (`ledger.rs`): so what is damaged, in the wrong place, or old is noticed before it is used.
-//! - [`EnginePages`] keeps it all in one file, `pages`, by an embedded engine (`engine.rs`), which
+//! - [`EnginePages`] keeps it all in one file, `pages`, by an embedded engine (`engine`), which
 //!   sees the disk through our own trait (`backend.rs`).
 //! - [`PagedSlabs`] gives the slabs of an arena that is opened lazily.
 
@@ -14,6 +14,7 @@ mod backend;
 mod blocks;
 mod engine;
 mod error;
+mod files;
 mod ledger;
 mod value;
 
@@ -26,8 +27,8 @@ use crate::progress::Progress;
 
 pub(crate) use backend::PAGES;
 pub use engine::{CACHE_BYTES, EnginePages, PagesOptions};
-pub(crate) use engine::{DAMAGED, FILES, keep_damaged, remove, remove_damaged};
 pub use error::{PageDamage, PagesError};
+pub(crate) use files::{DAMAGED, FILES, keep_damaged, remove, remove_damaged};
 pub use value::VALUE_BYTES_MAX;
 pub(crate) use value::{Place, STORED_BYTES_MAX, claimed, said};
 

@@ -4,46 +4,43 @@
 //! can catch:
 //! - What it reads is held against checksums first (`blocks.rs`).
 //! - Each value is checked by itself besides, nothing is looked up but keys that the ledger has,
-//!   and what the engine may panic with all the same is caught here.
+//!   and what the engine may panic with all the same is caught (`call.rs`).
 //! - After it has failed it refuses all further calls; it is dropped then, and the next call opens
 //!   another. None is ever closed in its own way, which would write to the file: its hands are tied
 //!   first. What a commit leaves is all that it needs.
 
+mod call;
+mod view;
+mod writing;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::RangeInclusive;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use redb::{
-    DatabaseError, ReadOnlyTable, ReadableDatabase, StorageError, TableDefinition, WriteTransaction,
-};
+use redb::WriteTransaction;
 
+use self::call::{
+    Engine, begin_write, definition, drop_guarded, failed, guarded, io_failed, put_parts,
+    put_stored, stored, tables,
+};
+use self::view::View;
+use self::writing::Writing;
 use super::backend::{Backend, BackendState, PAGES, Writes};
 use super::blocks::Blocks;
 use super::error::{PageDamage, PagesError};
-use super::ledger::{LEDGER, Ledger, group_of};
+use super::files::{NEXT, remove_file};
+use super::ledger::{LEDGER, Ledger};
 use super::value::Place;
 use super::{Checkpoint, Pages, Table};
 use crate::disk::{Disk, Mode};
-use crate::error::{IoError, doing};
+use crate::error::doing;
 use crate::planted::{Bug, is_awake};
 use crate::progress::Progress;
 
-/// What the file is called until there is something in it.
-const NEXT: &str = "pages.next";
-
-/// What a damaged file is called that was left out, so that somebody may look at it.
-pub(crate) const DAMAGED: &str = "pages.damaged";
-
-/// All files that there may be.
-pub(crate) const FILES: [&str; 3] = [PAGES, NEXT, DAMAGED];
-
 /// Memory that the engine keeps pages of the file in, unless something else is set, in bytes.
 pub const CACHE_BYTES: usize = 8 << 20;
-
-type Definition = TableDefinition<'static, u64, &'static [u8]>;
 
 /// How pages are opened.
 #[derive(Clone, Debug)]
@@ -80,21 +77,6 @@ impl std::fmt::Debug for EnginePages {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("EnginePages").finish_non_exhaustive()
     }
-}
-
-/// A checkpoint as it is read: none of it changes, whatever is written meanwhile.
-struct View {
-    ledger: Ledger,
-    tables: Option<Tables>,
-    engine: Arc<Engine>,
-}
-
-/// All tables, the ledger's first.
-type Tables = Vec<ReadOnlyTable<u64, &'static [u8]>>;
-
-struct Engine {
-    database: Option<redb::Database>,
-    backend: Backend,
 }
 
 impl EnginePages {
@@ -434,250 +416,8 @@ fn copy(view: &View, new: &WriteTransaction, progress: &Progress) -> Result<(), 
     Ok(())
 }
 
-/// A checkpoint that is being written.
-struct Writing<'p> {
-    pages: &'p EnginePages,
-    view: Arc<View>,
-    /// None after an error.
-    transaction: Option<WriteTransaction>,
-    ledger: Ledger,
-    /// The groups of the ledger in which something has changed.
-    changed: BTreeSet<(Table, u64)>,
-    number: u64,
-}
-
-impl Writing<'_> {
-    /// Does something with the transaction and the ledger; after an error the transaction is gone.
-    fn with(
-        &mut self,
-        run: impl FnOnce(&WriteTransaction, &mut Ledger) -> Result<(), PagesError>,
-    ) -> Result<(), PagesError> {
-        let transaction = self.transaction.take().ok_or(PagesError::Failed)?;
-        self.transaction = self.pages.with(&self.view, || {
-            run(&transaction, &mut self.ledger)?;
-            Ok(Some(transaction))
-        })?;
-        Ok(())
-    }
-}
-
-impl Checkpoint for Writing<'_> {
-    fn put(&mut self, table: Table, key: u64, bytes: &[u8]) -> Result<(), PagesError> {
-        let (number, view) = (self.number, Arc::clone(&self.view));
-        self.with(|transaction, ledger| {
-            ledger.put(table, key, number, |key| view.part(key))?;
-            let stored = Place::new(table, key, number).seal(bytes)?;
-            put_stored(transaction, table.name(), key, Some(&stored))
-        })?;
-        self.changed.insert(group_of(table, key));
-        Ok(())
-    }
-
-    fn remove(&mut self, table: Table, key: u64) -> Result<(), PagesError> {
-        let (mut was_there, view) = (false, Arc::clone(&self.view));
-        self.with(|transaction, ledger| {
-            was_there = ledger.remove(table, key, |key| view.part(key))?;
-            if was_there { put_stored(transaction, table.name(), key, None) } else { Ok(()) }
-        })?;
-        if was_there {
-            self.changed.insert(group_of(table, key));
-        }
-        Ok(())
-    }
-
-    fn commit(mut self: Box<Self>) -> Result<u64, PagesError> {
-        let parts = self.ledger.advance(self.number, &self.changed);
-        let number = self.number;
-        self.with(|transaction, _| put_parts(transaction, number, parts))?;
-        let transaction = self.transaction.take().ok_or(PagesError::Failed)?;
-        let engine = Arc::clone(&self.view.engine);
-        let tables = self.pages.with(&self.view, || {
-            transaction.commit().map_err(failed)?;
-            tables(&engine)
-        })?;
-        let ledger = std::mem::take(&mut self.ledger);
-        let newest = Arc::new(View { ledger, tables: Some(tables), engine });
-        self.pages.number.store(number, Ordering::SeqCst);
-        *lock(&self.pages.view) = Some(newest);
-        Ok(number)
-    }
-}
-
-impl Drop for Writing<'_> {
-    fn drop(&mut self) {
-        drop_guarded(&mut self.transaction);
-    }
-}
-
-impl View {
-    fn tables(&self) -> &Tables {
-        self.tables.as_ref().expect("they are there until it is dropped")
-    }
-
-    fn get(&self, table: Table, key: u64) -> Result<Option<Vec<u8>>, PagesError> {
-        let Some(number) = self.put_by(table, key)? else { return Ok(None) };
-        let place = Place::new(table, key, number);
-        let stored = stored(&self.tables()[table as usize], key)?;
-        place.open(&stored.ok_or_else(|| place.damaged(PageDamage::Missing))?).map(Some)
-    }
-
-    /// A part of the ledger as it is stored.
-    fn part(&self, key: u64) -> Result<Option<Vec<u8>>, PagesError> {
-        guarded(|| stored(&self.tables()[0], key))
-    }
-
-    fn put_by(&self, table: Table, key: u64) -> Result<Option<u64>, PagesError> {
-        self.ledger.put_by(table, key, |key| self.part(key))
-    }
-
-    fn keys(&self, table: Table, range: RangeInclusive<u64>) -> Result<Vec<u64>, PagesError> {
-        self.ledger.keys(table, range, |key| self.part(key))
-    }
-}
-
-impl Drop for View {
-    fn drop(&mut self) {
-        drop_guarded(&mut self.tables);
-    }
-}
-
-impl Engine {
-    /// Has it write nothing any more.
-    fn cut(&self) {
-        self.backend.cut();
-    }
-
-    fn database(&self) -> &redb::Database {
-        self.database.as_ref().expect("it is there until it is dropped")
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        self.cut();
-        // The engine would prepare what it writes as it closes, which may panic twice in a damaged
-        // file. A check begins with a sync, which fails now; after that it does not try.
-        let database = self.database.as_mut();
-        let check = database.map(|it| catch_unwind(AssertUnwindSafe(|| it.check_integrity())));
-        match check {
-            Some(Ok(Err(DatabaseError::Storage(
-                StorageError::Io(_) | StorageError::PreviousIo,
-            )))) => {
-                drop_guarded(&mut self.database);
-            }
-            // It has panicked before: its memory is lost rather than the process.
-            _ => std::mem::forget(self.database.take()),
-        }
-    }
-}
-
-/// Drops what is the engine's, whatever state it is in.
-fn drop_guarded<T>(of_engine: &mut Option<T>) {
-    // What it leaves behind is found, and repaired or told, when the file is opened again.
-    drop(catch_unwind(AssertUnwindSafe(|| drop(of_engine.take()))));
-}
-
-/// Calls the engine. One that panics has met a file that it did not write.
-fn guarded<T>(run: impl FnOnce() -> Result<T, PagesError>) -> Result<T, PagesError> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
-        Err(PagesError::Engine { what: text.into() })
-    })
-}
-
-fn io_failed(error: io::Error) -> PagesError {
-    failed(redb::Error::Io(error))
-}
-
-fn failed(error: impl Into<redb::Error>) -> PagesError {
-    PagesError::of_engine(error.into())
-}
-
-fn definition(name: &'static str) -> Definition {
-    TableDefinition::new(name)
-}
-
-fn begin_write(database: &redb::Database) -> Result<WriteTransaction, PagesError> {
-    let mut transaction = database.begin_write().map_err(failed)?;
-    // Two syncs instead of one, and no pass over the whole file after a crash.
-    transaction.set_quick_repair(true);
-    Ok(transaction)
-}
-
-fn tables(engine: &Engine) -> Result<Tables, PagesError> {
-    guarded(|| {
-        let reading = engine.database().begin_read().map_err(failed)?;
-        let names = [LEDGER.1].into_iter().chain(Table::ALL.map(Table::name));
-        names.map(|name| reading.open_table(definition(name)).map_err(failed)).collect()
-    })
-}
-
-fn stored(
-    table: &ReadOnlyTable<u64, &'static [u8]>,
-    key: u64,
-) -> Result<Option<Vec<u8>>, PagesError> {
-    let found = table.get(key).map_err(failed)?;
-    Ok(found.map(|found| found.value().to_vec()))
-}
-
-fn put_stored(
-    transaction: &WriteTransaction,
-    table: &'static str,
-    key: u64,
-    stored: Option<&[u8]>,
-) -> Result<(), PagesError> {
-    let mut table = transaction.open_table(definition(table)).map_err(failed)?;
-    match stored {
-        Some(stored) => drop(table.insert(key, stored).map_err(failed)?),
-        None => drop(table.remove(key).map_err(failed)?),
-    }
-    Ok(())
-}
-
-fn put_parts(
-    transaction: &WriteTransaction,
-    number: u64,
-    parts: Vec<super::ledger::Part>,
-) -> Result<(), PagesError> {
-    for (key, bytes) in parts {
-        let place = Place { table: LEDGER, key, number };
-        let stored = bytes.map(|bytes| place.seal(&bytes)).transpose()?;
-        put_stored(transaction, LEDGER.1, key, stored.as_deref())?;
-    }
-    Ok(())
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Removes the pages of a folder, if there are any.
-pub(crate) fn remove(disk: &dyn Disk) -> Result<(), IoError> {
-    remove_file(disk, PAGES)
-}
-
-/// Keeps pages that are damaged, and are not needed, under another name, in place of such that are
-/// kept already.
-pub(crate) fn keep_damaged(disk: &dyn Disk) -> Result<(), IoError> {
-    disk.rename(PAGES, DAMAGED).map_err(doing("name", DAMAGED))?;
-    disk.sync_folder("").map_err(doing("sync", ""))
-}
-
-/// Removes such that are kept, if there are any.
-pub(crate) fn remove_damaged(disk: &dyn Disk) -> Result<(), IoError> {
-    match disk.remove(DAMAGED) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(doing("remove", DAMAGED)(error)),
-        Ok(()) => disk.sync_folder("").map_err(doing("sync", "")),
-    }
-}
-
-fn remove_file(disk: &dyn Disk, name: &str) -> Result<(), IoError> {
-    match disk.remove(name) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(doing("remove", name)(error)),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(all(test, feature = "sim"))]
