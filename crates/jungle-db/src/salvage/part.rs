@@ -9,7 +9,7 @@ use std::fmt;
 
 use jungle_tree::{Editor, Key, Node, Path, Snapshot, Value};
 
-use super::read;
+use super::copies::read;
 use crate::erase::copy::CopyError;
 
 /// So many children are looked at, at a time.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use jungle_tree::{Arena, Editor, apply, loading};
 
-use super::{Lost, Run, joined};
+use super::Lost;
+use super::histories::{Run, joined};
 use crate::history::archive::Archive;
 use crate::journal::{BranchEdit, BranchId, CommitRecord, Event, TreeId};
 use crate::jungle::{Builder, Jungle};
