@@ -9,6 +9,7 @@
 //! - [`merge`] is all three; [`merge_again`] where both sides go on, and are merged again.
 
 mod apply;
+mod attribute;
 mod change;
 mod conflict;
 mod diff;
@@ -21,6 +22,7 @@ mod numbers;
 mod options;
 mod ours;
 mod rebase;
+mod remove;
 mod settle;
 mod stands;
 mod steps;
