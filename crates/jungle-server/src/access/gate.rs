@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, watch};
 use super::file::{Access, AccessError};
 use super::login::{self, Attempts};
 use super::sessions::{Found, Sessions};
-use super::visitor::{Known, Until, Who};
+use super::who::{Known, Until, Who};
 use crate::app::Stopping;
 use crate::board::Sorry;
 use crate::client::Client;

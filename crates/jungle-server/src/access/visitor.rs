@@ -6,31 +6,24 @@ use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
-use axum::http::header::{HeaderValue, RETRY_AFTER};
 use axum::http::request::Parts;
 use jungle::{
-    CommitMeta, CommitOptions, Committed, CommittedTrees, Draft, Durability, Jungle,
-    JungleTransaction, Key, NoSuchTree, Path, Revision, TreeHandle, UpdateError,
+    CommitMeta, CommitOptions, CommittedTrees, Durability, Jungle, JungleTransaction, Key,
+    NoSuchTree, Path, Revision, TreeHandle, UpdateError,
 };
 use jungle_cluster::Local;
 use jungle_words::Found;
-use tokio::sync::watch;
-use tokio::time::timeout;
 
-use super::file::Access;
 use super::gate::refused;
 use super::grants::Role;
 use super::share::Whose;
 use super::view::View;
-use crate::app::{App, aside, aside_with};
+use super::who::{Known, Who};
+use crate::app::App;
 use crate::client::Client;
 use crate::cluster;
-use crate::limits::line::Turn;
 use crate::problem::{Kind, Problem};
 use crate::query::{self, Query};
-
-/// Further back than this it takes long to count.
-const STEPS_NEAR: usize = 1_000;
 
 /// The trees. What is in here is seen by this file alone.
 pub(crate) struct Trees(Jungle);
@@ -38,80 +31,6 @@ pub(crate) struct Trees(Jungle);
 impl Trees {
     pub(crate) fn new(jungle: Jungle) -> Trees {
         Trees(jungle)
-    }
-}
-
-/// Who a request comes from.
-#[derive(Clone)]
-pub(crate) enum Who {
-    /// There is no access file.
-    Anybody,
-    /// There is one, and it does not say who this is.
-    Stranger,
-    Known(Known),
-}
-
-impl Who {
-    /// The user's, or the token's.
-    pub(crate) fn name(&self) -> Option<Arc<str>> {
-        match self {
-            Who::Known(known) => Some(Arc::clone(&known.name)),
-            Who::Anybody | Who::Stranger => None,
-        }
-    }
-
-    /// Is it granted what it was when the request was let in, and known by the same? Else what was
-    /// asked for since must be asked for again.
-    pub(crate) fn is_as_before(&self) -> bool {
-        let Who::Known(Known { name, access, changes, until }) = self else {
-            return true;
-        };
-        let now = changes.borrow();
-        !until.is_over() && (Arc::ptr_eq(access, &now) || access.is_same_for(name, &now))
-    }
-}
-
-#[derive(Clone)]
-pub(crate) struct Known {
-    pub(super) name: Arc<str>,
-    pub(super) access: Arc<Access>,
-    /// Tells when `access` is not what holds any more.
-    pub(super) changes: watch::Receiver<Arc<Access>>,
-    pub(super) until: Until,
-}
-
-/// How long it is known who somebody is.
-#[derive(Clone)]
-pub(super) struct Until {
-    pub(super) time: Option<Instant>,
-    /// Its other end is gone when the session is.
-    pub(super) session: Option<watch::Receiver<()>>,
-}
-
-impl Until {
-    fn is_over(&self) -> bool {
-        self.time.is_some_and(|time| time <= Instant::now())
-            || self.session.as_ref().is_some_and(|alive| alive.has_changed().is_err())
-    }
-
-    async fn wait(&mut self) {
-        let time = async {
-            match self.time {
-                Some(time) => tokio::time::sleep_until(time.into()).await,
-                None => std::future::pending().await,
-            }
-        };
-        let session = async {
-            match &mut self.session {
-                // Nothing is ever sent.
-                Some(alive) => _ = alive.changed().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = time => {}
-            () = session => {}
-        }
     }
 }
 
@@ -217,18 +136,6 @@ impl Visitor {
                 Ok(Found { snapshot, tree })
             }
             (at, _) => self.find(&tree, at).await,
-        }
-    }
-
-    /// The version of a tree that has this name; without one the newest. Those between are gone
-    /// through: where they are many, in line with all who look at much.
-    pub(crate) async fn find(&self, tree: &TreeHandle, at: Option<&str>) -> Result<Found, Problem> {
-        match at.filter(|at| is_far_back(at)) {
-            Some(at) => {
-                let (tree, at) = (tree.clone(), at.to_owned());
-                self.in_line(move || Ok(jungle_words::find(&tree, &at)?)).await
-            }
-            None => Ok(jungle_words::find_or_newest(tree, at)?),
         }
     }
 
@@ -476,26 +383,6 @@ impl Visitor {
         }
     }
 
-    /// Commits something short on top of whatever others do, and waits until that survives what it
-    /// has to.
-    pub(crate) async fn update<T: Send + 'static>(
-        &self,
-        tree: &TreeHandle,
-        options: CommitOptions,
-        mut f: impl FnMut(&mut Draft) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<Committed<T>, Problem> {
-        let durability = options.durability;
-        let at_once = CommitOptions { durability: Some(Durability::Memory), ..options };
-        if let Some(committer) = &self.committer {
-            return committer.update(tree, &at_once, f).await;
-        }
-        let committed = tree.update_with(&at_once, &mut f)?;
-        if let Some(disk) = &self.disk {
-            disk.wait(committed.revision, durability).await?;
-        }
-        Ok(committed)
-    }
-
     /// Commits to several trees on top of whatever others do, and waits until that survives what it
     /// has to: on a thread that may wait.
     pub(crate) fn update_trees<T>(
@@ -504,24 +391,6 @@ impl Visitor {
         f: impl FnMut(&mut JungleTransaction) -> Result<T, Problem>,
     ) -> Result<CommittedTrees<T>, UpdateError<Problem>> {
         self.trees.0.update(options, f)
-    }
-
-    /// Does something short that commits with [`Durability::Memory`], at once, and waits then until
-    /// the revision it made survives what is asked for.
-    pub(crate) async fn commit<T>(
-        &self,
-        durability: Option<Durability>,
-        f: impl FnOnce() -> Result<(T, Revision), Problem>,
-    ) -> Result<T, Problem> {
-        let (value, revision) = match self.cluster {
-            // It waits for its place in the log.
-            Some(_) => tokio::task::block_in_place(f)?,
-            None => f()?,
-        };
-        if let Some(disk) = &self.disk {
-            disk.wait(revision, durability).await?;
-        }
-        Ok(value)
     }
 
     /// Waits until a revision, whoever made it, survives what is asked for.
@@ -537,71 +406,6 @@ impl Visitor {
         let jungle = &self.trees.0;
         Ok(jungle.wait_until(revision, durability.unwrap_or(jungle.durability()))?)
     }
-
-    /// Does what looks at much, off the threads that serve: so many at a time, and of these half at
-    /// most, rounded up, for one client. Who is refused has not begun.
-    pub(crate) async fn in_line<T: Send + 'static>(
-        &self,
-        f: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
-        aside_with(self.turn().await?, f).await
-    }
-
-    /// The same for what compares and commits: it has no turn while it waits for a disk or a log,
-    /// but counts as a commit that takes long. Once begun it is done, whether or not the client
-    /// stays.
-    pub(crate) async fn in_line_to_commit<T: Send + 'static>(
-        &self,
-        f: impl FnOnce(&Arc<Turn>) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
-        let turn = Arc::new(self.turn().await?);
-        aside(move || f(&turn)).await
-    }
-
-    async fn turn(&self) -> Result<Turn, Problem> {
-        let turn = timeout(self.options.limits.line_time, self.line.turn(self.whose())).await;
-        turn.map_err(|_| {
-            let detail = "too much is being searched and compared here";
-            Problem::new(Kind::TooMany, detail).header(RETRY_AFTER, HeaderValue::from_static("5"))
-        })
-    }
-
-    /// Does something that commits and may take long. Where it waits, for a disk or a log, it is
-    /// kept off the threads that serve; once begun it is done, whether or not the client stays.
-    pub(crate) async fn write<T: Send + 'static>(
-        &self,
-        f: impl FnOnce(&Visitor) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
-        if self.disk.is_none() && self.cluster.is_none() {
-            return f(self);
-        }
-        // Never closed; and whoever waits here has not begun.
-        let permit = Arc::clone(&self.writers).acquire_owned().await;
-        let visitor = self.clone();
-        aside_with(permit, move || f(&visitor)).await
-    }
-
-    /// The same with the version that [`find`](Visitor::find) finds. That is looked for when it
-    /// is written, since it may not be kept for long.
-    pub(crate) async fn write_from<T: Send + 'static>(
-        &self,
-        tree: TreeHandle,
-        at: Option<String>,
-        f: impl FnOnce(Found) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
-        let is_far = at.as_deref().is_some_and(is_far_back);
-        let find = move || jungle_words::find_or_newest(&tree, at.as_deref());
-        match is_far {
-            true => self.in_line_to_commit(move |turn| f(turn.compare(find)?)).await,
-            false => self.write(move |_| f(find()?)).await,
-        }
-    }
-}
-
-/// Does it say many steps back, as `main~5000` does?
-fn is_far_back(at: &str) -> bool {
-    let steps = at.rsplit_once('~').and_then(|(_, steps)| steps.parse().ok());
-    steps.is_some_and(|steps: usize| steps > STEPS_NEAR)
 }
 
 fn withheld() -> Problem {
