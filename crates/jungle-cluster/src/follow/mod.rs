@@ -3,45 +3,31 @@
 pub(crate) mod behind;
 pub(crate) mod collector;
 pub(crate) mod compare;
+mod end;
 #[cfg(feature = "sim")]
 mod hand;
+mod place;
 pub(crate) mod vote;
 
-use std::cmp::Ordering as Order;
 use std::collections::VecDeque;
-use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use jungle_db::{BranchId, CommitRecord, Event, Jungle, Revision, TreeId};
+use jungle_db::{CommitRecord, Jungle, Revision};
 use jungle_tree::loading;
 
+use self::end::End;
+pub(crate) use self::place::{Place, branches_before};
 use crate::checkpoint::keeper::Every;
 use crate::checkpoint::{Taken, heads};
 use crate::cluster::survey::ServerStatus;
 use crate::engine::log::{Log, LogError, LogId};
 use crate::error::{CheckpointError, Fault, MessageError};
 use crate::follow::vote::Doubts;
-use crate::message::{self, Before, Carried, Hash, Message};
-use crate::planted::{Bug, is_awake};
+use crate::message::{self, Before, Carried, Hash};
 use crate::sequencer::guests::Guests;
-use crate::sequencer::next;
 use crate::sequencer::rotation::Rotation;
-
-/// A log that is shorter than what was followed has lost something if all that is said of it says
-/// so for so long. How it ends is asked of the log itself, never of a mirror, and told by its
-/// leader only: one that was just elected says nothing before it has applied what was there, and
-/// one that is cut off from the others takes itself for their leader for up to ten seconds, and
-/// says how the log ended before. Any other answer, and none, begins the time anew.
-const SHORTER_FOR: Duration = Duration::from_secs(15);
-/// What was said last counts no longer than this: it is asked every three seconds at least, unless
-/// this server was stopped meanwhile, and perhaps the leader with it, which has then to notice
-/// that it was cut off.
-const SAID_FOR: Duration = Duration::from_secs(5);
-/// So many messages before the newest one are remembered: more than come between an election and
-/// being told of it, and few enough to be asked for one after the other while commits wait.
-const BEFORE_MAX: usize = 32;
 
 /// A Jungle, and how far it has followed the log.
 pub(crate) struct Follower {
@@ -66,28 +52,6 @@ pub(crate) struct Follower {
     pub(crate) is_by_hand: bool,
 }
 
-/// Where a follower is.
-pub(crate) struct Place {
-    /// There until the follower ends.
-    pub(crate) jungle: Option<Jungle>,
-    /// Is it known where in the log that is? Until then nothing is followed, and nothing appended.
-    pub(crate) is_placed: bool,
-    /// The sequence of the newest message that was followed.
-    pub(crate) sequence: u64,
-    /// The hash of that message; `None` when it was not seen.
-    pub(crate) hash: Option<Hash>,
-    /// Some that were followed before it, with their hashes, the oldest first.
-    before: VecDeque<(u64, Hash)>,
-    /// Why nothing more is followed.
-    pub(crate) fault: Option<Arc<Fault>>,
-    /// The newest message of the newest checkpoint that is known of; 0 without one.
-    pub(crate) checkpoint: u64,
-    /// Bytes of messages that were followed since.
-    bytes: u64,
-    /// After how much of that the next one is due.
-    every: Every,
-}
-
 /// How a follower stands, as of the message before the one that is being followed.
 #[derive(Clone, Default)]
 pub(crate) struct Standing {
@@ -99,19 +63,6 @@ pub(crate) struct Standing {
     pub(crate) fault: Option<Arc<Fault>>,
     /// The newest message of the newest checkpoint that is known of; 0 without one.
     pub(crate) checkpoint: u64,
-}
-
-/// What is known of how the log ends.
-#[derive(Default)]
-struct End {
-    /// What was followed as it was last told.
-    followed: u64,
-    /// The log's newest message, as somebody said it last.
-    last: Option<u64>,
-    /// When somebody was asked last.
-    asked: Option<Instant>,
-    /// Since when it has been before that.
-    shorter_since: Option<Instant>,
 }
 
 impl Follower {
@@ -373,34 +324,6 @@ impl Follower {
         self.step(|_| Err(fault))
     }
 
-    /// Is told again and again which message is the log's last, as its leader says, or that nobody
-    /// says it.
-    pub(crate) fn see_end(&self, last: Option<u64>, now: Instant) {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        // What was followed before that was asked.
-        let followed = mem::replace(&mut end.followed, self.standing().followed);
-        end.last = last.or(end.last);
-        let asked = end.asked.replace(now);
-        if asked.is_none_or(|asked| now.duration_since(asked) > SAID_FOR) {
-            end.shorter_since = None;
-        }
-        let Some(last) = last.filter(|last| *last < followed) else {
-            end.shorter_since = None;
-            return;
-        };
-        let since = *end.shorter_since.get_or_insert(now);
-        drop(end);
-        if now.duration_since(since) >= SHORTER_FOR {
-            // It is noted here.
-            let _ = self.fail(Fault::Shorter { followed, last });
-        }
-    }
-
-    /// The log's newest message, as its leader said last.
-    pub(crate) fn log_end(&self) -> Option<u64> {
-        self.end.lock().unwrap_or_else(PoisonError::into_inner).last
-    }
-
     /// Waits until the follower is past this message, has ended, or the time is over; tells whether
     /// it is past it.
     pub(crate) fn wait_past(&self, sequence: u64, within: Duration) -> bool {
@@ -448,147 +371,5 @@ impl Follower {
         self.guests.end();
         self.moved.notify_all();
         self.due.notify_all();
-    }
-}
-
-impl Place {
-    /// The newest revision here.
-    pub(crate) fn revision(&self) -> Revision {
-        self.jungle.as_ref().map(Jungle::revision).unwrap_or_default()
-    }
-
-    /// Those before a message that are remembered, with their hashes, the newest first.
-    pub(crate) fn before(&self, sequence: u64) -> Vec<(u64, Hash)> {
-        self.before.iter().rev().filter(|(before, _)| *before < sequence).copied().collect()
-    }
-
-    /// Follows the message that is due, unless a branch is not what its server had. Then that is
-    /// given, and as of which revision; but not of those that are settled.
-    fn follow(
-        &mut self,
-        sequence: u64,
-        message: &Message<'_>,
-        settled: &[Before],
-        Follower { rotation, guests, .. }: &Follower,
-    ) -> Result<Option<(Before, Revision)>, Fault> {
-        let is_linked = self.hash.is_none_or(|hash| hash == message.previous);
-        if !is_linked && !is_awake(Bug::LinkIgnored) {
-            return Err(Fault::Unlinked { sequence });
-        }
-        let Some(jungle) = self.jungle.clone() else { return Ok(None) };
-        match message.first.cmp(&next(jungle.revision())) {
-            Order::Less => {}
-            Order::Equal => {
-                let mut before = message.before.iter().filter(|before| !settled.contains(before));
-                if let Some(before) = before.find(|before| !is_here(&jungle, before)) {
-                    return Ok(Some((*before, jungle.revision())));
-                }
-            }
-            Order::Greater => {
-                let (server, first) = (message.server().to_owned(), message.first);
-                return Err(Fault::Beyond { sequence, server, first, here: jungle.revision() });
-            }
-        }
-        let records = message.records_after(jungle.revision(), jungle.arena());
-        self.redo(sequence, message.server(), records)?;
-        if !message.is_empty() {
-            rotation.followed(message.mark, sequence);
-        }
-        message.guests.iter().for_each(|guest| rotation.followed(&guest.mark, sequence));
-        guests.passed(sequence, message.mark, !message.is_empty(), &message.guests);
-        self.pass(sequence, message.hash, message.bytes);
-        Ok(None)
-    }
-
-    fn redo(
-        &self,
-        sequence: u64,
-        server: &str,
-        records: impl Iterator<Item = Result<CommitRecord, MessageError>>,
-    ) -> Result<(), Fault> {
-        let Some(jungle) = &self.jungle else { return Ok(()) };
-        for record in records {
-            // The message was held against its hash.
-            let record = record.map_err(|reason| Fault::NotUnderstood { sequence, reason })?;
-            jungle.follow(&record).map_err(|reason| {
-                let server = server.to_owned();
-                Fault::NotFollowed { sequence, server, reason }
-            })?;
-        }
-        Ok(())
-    }
-
-    fn pass(&mut self, sequence: u64, hash: Hash, bytes: usize) {
-        if let Some(before) = self.hash {
-            if self.before.len() >= BEFORE_MAX {
-                self.before.pop_front();
-            }
-            self.before.push_back((self.sequence, before));
-        }
-        self.sequence = sequence;
-        self.hash = Some(hash);
-        self.bytes += bytes as u64;
-    }
-
-    /// Was so much followed since the newest checkpoint that the next one is due?
-    pub(crate) fn is_due(&self) -> bool {
-        let messages = self.sequence.saturating_sub(self.checkpoint);
-        messages >= self.every.messages.max(1) || messages > 0 && self.bytes >= self.every.bytes
-    }
-}
-
-/// The branches that records edit, as they are now.
-pub(crate) fn branches_before(jungle: &Jungle, records: &[CommitRecord]) -> Vec<Before> {
-    let edits = records.iter().flat_map(|record| match &record.event {
-        Event::Edited(edits) => edits.as_slice(),
-        _ => &[],
-    });
-    let mut ids: Vec<(TreeId, BranchId)> = edits.map(|edit| (edit.tree, edit.branch)).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let before = ids.into_iter().filter_map(|(tree, branch)| {
-        Some(Before { tree, branch, hash: hash_of_branch(jungle, tree, branch)? })
-    });
-    before.collect()
-}
-
-/// Is a branch the same here as where a message was written that changes it?
-fn is_here(jungle: &Jungle, before: &Before) -> bool {
-    hash_of_branch(jungle, before.tree, before.branch) == Some(before.hash)
-}
-
-fn hash_of_branch(jungle: &Jungle, tree: TreeId, branch: BranchId) -> Option<Hash> {
-    let handle = jungle.branch_with_id(tree, branch)?;
-    Some(*handle.snapshot().root().content_hash().as_bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_log_that_stays_shorter_than_what_was_followed_is_a_fault() {
-        let every = Every { messages: u64::MAX, bytes: u64::MAX };
-        let follower = Follower::new(Jungle::new().unwrap(), 5, None, every);
-        let begun = Instant::now();
-        let see = |last: Option<u64>, seconds: u64| {
-            follower.see_end(last, begun + Duration::from_secs(seconds));
-            follower.place().fault.clone()
-        };
-        // Every three seconds.
-        let stays =
-            |last, from: u64, to| (from..=to).step_by(3).filter_map(|at| see(last, at)).last();
-        assert!(see(Some(5), 0).is_none() && see(None, 0).is_none());
-        assert_eq!(follower.log_end(), Some(5));
-        // For a moment, as of a leader that is none any more; then another one is asked, or nobody.
-        for (from, other) in [(1, Some(6)), (30, None)] {
-            assert!(stays(Some(3), from, from + 12).is_none());
-            assert!(see(other, from + 15).is_none() && see(Some(3), from + 16).is_none());
-            assert!(see(Some(5), from + 17).is_none());
-        }
-        // It was stopped in between.
-        assert!(stays(Some(3), 60, 66).is_none() && stays(Some(3), 90, 102).is_none());
-        let fault = see(Some(3), 105).unwrap();
-        assert!(matches!(*fault, Fault::Shorter { followed: 5, last: 3 }), "{fault:?}");
     }
 }
