@@ -1,4 +1,5 @@
 use super::*;
+use crate::fraction;
 
 /// Random keys for the tests of this crate, the same ones for the same seed.
 pub(crate) struct Chance(u64);
