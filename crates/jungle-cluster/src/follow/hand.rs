@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::cluster::Cluster;
 use crate::engine::log::LogError;
 use crate::error::JoinError;
-use crate::join::{find_place, follow_message};
+use crate::join::place::find_place;
+use crate::join::tail::follow_message;
 use crate::message::Hash;
 
 impl Cluster {

@@ -4,14 +4,15 @@ mod done;
 pub(crate) mod membership;
 pub(crate) mod newcomer;
 pub(crate) mod options;
+pub(crate) mod place;
+pub(crate) mod tail;
 
-use std::cell::Cell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jungle_db::{Builder, Jungle, Revision, Sequencer};
+use jungle_db::{Builder, Jungle, Sequencer};
 use jungle_store::{OpenOptions, Store};
 use jungle_tree::ArenaOptions;
 
@@ -19,17 +20,18 @@ use crate::checkpoint::keeper::{Every, Keeper};
 use crate::cluster::Cluster;
 use crate::cluster::elsewhere::Elsewhere;
 use crate::cluster::survey::ServerStatus;
-use crate::engine::log::{self, Log, LogError, LogId};
-use crate::error::{Fault, JoinError};
+use crate::engine::log::{Log, LogId};
+use crate::error::JoinError;
 use crate::follow::Follower;
 use crate::follow::behind;
 use crate::follow::collector;
 use crate::follow::compare;
 use crate::follow::vote;
-use crate::join::done::was_done;
 use crate::join::newcomer::{Restored, has_been, is_behind};
 use crate::join::options::{Joining, Options};
-use crate::message::{self, Hash, Message};
+use crate::join::place::place_of;
+use crate::join::tail::{follow_tail, follow_when_there};
+use crate::message::Hash;
 use crate::sequencer::Appender;
 
 impl Cluster {
@@ -67,7 +69,7 @@ impl Cluster {
     /// Goes on with a Jungle that was a server's before, whether or not the log answers: until it
     /// does, what is there can be read, and committed to at [level `local`](crate::Local), and
     /// commits as ever are refused. Then the log is followed from where this one is; if it does not
-    /// go on from there, or is another one by then, that is a [`Fault`].
+    /// go on from there, or is another one by then, that is a [`Fault`](crate::Fault).
     ///
     /// # Errors
     /// When the system gives no threads, or the Jungle has joined a cluster before.
@@ -361,183 +363,4 @@ impl Cluster {
 
 fn every(options: &Options) -> Every {
     Every { messages: options.checkpoint_messages, bytes: options.checkpoint_bytes }
-}
-
-/// Where in a log a Jungle is, and the hash of the message there, if that is there still.
-fn place_of(log: &dyn Log, jungle: &Jungle) -> Result<(u64, Option<Hash>), JoinError> {
-    let bounds = log.bounds()?;
-    let here = jungle.revision();
-    let sequence = find(log, here, bounds)?;
-    if !is_told_of(log, jungle, bounds)? {
-        return Err(JoinError::Overtaken { here });
-    }
-    // The message before is where it says that it is.
-    let hash = match sequence {
-        0 => Some(message::Hash::default()),
-        _ => log::find(log, sequence)?.map(|bytes| message::hash_of(&bytes)),
-    };
-    Ok((sequence, hash))
-}
-
-/// Does the log say of the newest revision what was done here, as far as that is known? One that
-/// has lost something, and has gone on, has as many revisions again.
-fn is_told_of(log: &dyn Log, jungle: &Jungle, bounds: (u64, u64)) -> Result<bool, JoinError> {
-    let here = jungle.revision();
-    let sequence = match here.number() {
-        0 => return Ok(true),
-        _ => partition(log, bounds, |message| message.last() < here)?,
-    };
-    if sequence > bounds.1 {
-        return Ok(true);
-    }
-    with_message(log, sequence, |message| was_done(jungle, message))
-}
-
-/// Waits until the log is there, and follows it.
-fn follow_when_there(follower: &Follower, log: &dyn Log, jungle: &Jungle) {
-    /// How often it is looked for.
-    const LOOKED_FOR_EVERY: Duration = Duration::from_millis(100);
-    let _watched = Watched(follower);
-    while !follower.is_over() {
-        match find_place(follower, log, jungle) {
-            Some(sequence) => return follow_tail(follower, log, sequence + 1),
-            None => follower.rest(LOOKED_FOR_EVERY),
-        }
-    }
-}
-
-/// Finds where in the log a follower is, and goes on from there; `None` while the log is away, or
-/// if it does not go on from there.
-pub(crate) fn find_place(follower: &Follower, log: &dyn Log, jungle: &Jungle) -> Option<u64> {
-    let found = place_of(log, jungle);
-    if let Some(folder) = follower.of.filter(|of| *of != log.id()) {
-        // It was begun anew while this server was without it: nothing here is for that one.
-        let other = JoinError::OtherCluster { folder, log: log.id() };
-        drop(follower.fail(Fault::Apart(Box::new(other))));
-        return None;
-    }
-    match found {
-        Ok((sequence, hash)) => {
-            follower.start_behind(sequence, hash);
-            return Some(sequence);
-        }
-        Err(JoinError::Log(_)) => {}
-        // It is noted as the follower's.
-        Err(error) => drop(follower.fail(Fault::Apart(Box::new(error)))),
-    }
-    None
-}
-
-fn follow_tail(follower: &Follower, log: &dyn Log, from: u64) {
-    let _watched = Watched(follower);
-    for (sequence, bytes) in log.tail(from) {
-        if follow_message(follower, log, sequence, &bytes).is_err() {
-            return;
-        }
-    }
-    if !follower.is_over() {
-        // Whatever reads it has broken off, and it was not closed.
-        let sequence = follower.place().sequence + 1;
-        let reason = LogError::NoAnswer { within: Duration::ZERO, last: Some("it ended".into()) };
-        // It is noted as the follower's.
-        drop(follower.fail(Fault::NotRead { sequence, reason }));
-    }
-}
-
-/// A follower whose thread must not end without a word: nothing more would come, and the server
-/// would go on answering as if it knew what is there now.
-struct Watched<'f>(&'f Follower);
-
-impl Drop for Watched<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            let sequence = self.0.place().sequence + 1;
-            // It is noted as the follower's.
-            drop(self.0.fail(Fault::Panicked { sequence }));
-        }
-    }
-}
-
-/// Follows a message as it came, and those that were passed over before it.
-pub(crate) fn follow_message(
-    follower: &Follower,
-    log: &dyn Log,
-    sequence: u64,
-    bytes: &[u8],
-) -> Result<(), Arc<Fault>> {
-    // The engine passes over messages that a damaged server has lost; others may have them.
-    let due = follower.place().sequence + 1;
-    for missing in due..sequence {
-        let found = match log.get(missing) {
-            Ok(None) => match log.bounds() {
-                Ok((first, _)) if first > missing => {
-                    return follower.fail(Fault::Trimmed { expected: missing, first });
-                }
-                _ => log.search(missing),
-            },
-            found => found,
-        };
-        match found {
-            Ok(Some(bytes)) => follower.follow(log, missing, &bytes)?,
-            Ok(None) => break,
-            Err(reason) => return follower.fail(Fault::NotRead { sequence: missing, reason }),
-        }
-    }
-    follower.follow(log, sequence, bytes)
-}
-
-/// The sequence of the first message with which a Jungle has this revision: those behind it that
-/// have nothing are to be followed yet, as is one that has something else for this revision, which
-/// is found out by its link.
-fn find(log: &dyn Log, here: Revision, (first, last): (u64, u64)) -> Result<u64, JoinError> {
-    if last < first || last == 0 {
-        return match here.number() {
-            0 => Ok(last),
-            _ => Err(JoinError::NotEmpty { here }),
-        };
-    }
-    let oldest = with_message(log, first, |message| message.first)?;
-    let newest = with_message(log, last, |message| message.last())?;
-    if here > newest {
-        return Err(JoinError::Ahead { here, log: newest });
-    }
-    if here.number() + 1 < oldest.number() {
-        return Err(JoinError::TooOld { here, log: oldest });
-    }
-    // Told of the message that is found, which is the last of which it is not behind.
-    let is_whole = Cell::new(false);
-    let sequence = partition(log, (first, last), |message| {
-        let is_behind = message.last() < here;
-        if !is_behind {
-            is_whole.set(message.last() == here);
-        }
-        is_behind
-    })?;
-    Ok(if is_whole.get() { sequence } else { sequence - 1 })
-}
-
-/// The sequence of the first message of which something is not so that is so of all before.
-fn partition(
-    log: &dyn Log,
-    (first, last): (u64, u64),
-    is_so: impl Fn(&Message<'_>) -> bool,
-) -> Result<u64, JoinError> {
-    let (mut low, mut high) = (first, last + 1);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if with_message(log, middle, &is_so)? { low = middle + 1 } else { high = middle }
-    }
-    Ok(low)
-}
-
-/// Looks at a message, which has to be there.
-fn with_message<T>(
-    log: &dyn Log,
-    sequence: u64,
-    look: impl FnOnce(&Message<'_>) -> T,
-) -> Result<T, JoinError> {
-    let bytes =
-        log::find(log, sequence)?.ok_or(Fault::Gap { expected: sequence, found: sequence + 1 })?;
-    let read = message::read(&bytes);
-    Ok(look(&read.map_err(|reason| message::unread(sequence, &bytes, reason))?))
 }
