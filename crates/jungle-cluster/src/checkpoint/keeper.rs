@@ -102,7 +102,7 @@ impl Keeper {
         }
         let claimed = depot.claim(&self.server);
         if matches!(claimed, Err(LogError::Closed)) {
-            // It may be had all the same. Where it is another server's, two may write one.
+            // It may be had all the same.
             depot.release();
         }
         if !claimed? {

@@ -72,7 +72,7 @@ pub trait Depot: Send + Sync {
     /// When the engine does not answer.
     fn claim(&self, server: &str) -> Result<bool, LogError>;
 
-    /// Lets others write the next one.
+    /// Lets others write the next one. What another was given meanwhile remains that one's.
     fn release(&self);
 }
 

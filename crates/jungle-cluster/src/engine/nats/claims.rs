@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use async_nats::jetstream::kv;
 use async_nats::jetstream::message::StreamMessage;
+use async_nats::jetstream::stream::{LastRawMessageError, LastRawMessageErrorKind};
 use bytes::Bytes;
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
@@ -32,6 +33,8 @@ pub(super) struct Claims {
 
 #[derive(Default)]
 struct State {
+    /// What this server's own says, once one was asked for.
+    own: Option<Bytes>,
     /// The newest claim of another server that was seen, and since when it is that.
     other: Option<(u64, Instant)>,
     /// What writes this server's own anew.
@@ -54,6 +57,7 @@ impl Claims {
         own: &Bytes,
         gone_after: Duration,
     ) -> Result<Option<u64>, async_nats::Error> {
+        self.lock().own = Some(own.clone());
         match self.store.create(WRITER, own.clone()).await {
             Ok(revision) => return Ok(Some(revision)),
             Err(error) if error.kind() == kv::CreateErrorKind::AlreadyExists => {}
@@ -104,9 +108,21 @@ impl Claims {
         }
     }
 
-    /// Removes the claim.
+    /// Removes the claim, unless it is another's by now, as where this server was stopped for so
+    /// long that it was taken for gone.
     pub(super) async fn remove(&self) -> Result<(), async_nats::Error> {
-        Ok(self.store.delete(WRITER).await?)
+        let own = self.lock().own.clone();
+        let newest = match self.newest().await {
+            Ok(newest) => newest,
+            // It has faded.
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        if Some(newest.payload) == own {
+            // If it was written anew meanwhile this fails, and is to be asked again.
+            self.store.delete_expect_revision(WRITER, Some(newest.sequence)).await?;
+        }
+        Ok(())
     }
 
     /// For as long as one may take: whoever writes one may be there, and have come to a halt.
@@ -145,7 +161,7 @@ impl Claims {
     }
 
     /// What is newest under the key, as the leader has it.
-    async fn newest(&self) -> Result<StreamMessage, async_nats::Error> {
-        Ok(self.store.stream.get_last_raw_message_by_subject(&self.subject).await?)
+    async fn newest(&self) -> Result<StreamMessage, LastRawMessageError> {
+        self.store.stream.get_last_raw_message_by_subject(&self.subject).await
     }
 }

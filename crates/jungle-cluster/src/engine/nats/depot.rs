@@ -530,5 +530,10 @@ mod tests {
         assert_eq!(claim(&other, b"other", Duration::ZERO), None);
         assert!(claim(&other, b"other", Duration::ZERO) > Some(anew));
         assert_eq!(renew(anew), None);
+        // It was stopped meanwhile, and knows nothing of that.
+        one.release();
+        assert_eq!(claim(&one, b"one", CLAIM_WITHIN), None);
+        other.release();
+        assert!(claim(&one, b"one", CLAIM_WITHIN).is_some());
     }
 }
