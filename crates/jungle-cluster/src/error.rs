@@ -251,6 +251,12 @@ pub enum CheckpointError {
     /// It has left its cluster.
     #[error("no checkpoint is written, since this server has left its cluster")]
     Left,
+    /// Writing it has panicked; it is tried again.
+    #[error(
+        "this server has panicked as it wrote a checkpoint: what it has printed then says where; \
+         that is a defect of it, and to be reported"
+    )]
+    Panicked,
     /// No message was followed yet, so that it is not known which hash the newest one has.
     #[error("no checkpoint is written before a message was followed here: commit something first")]
     Nothing,

@@ -14,6 +14,7 @@ use crate::engine::depot::Depot;
 use crate::engine::log::{self, Log, LogError};
 use crate::error::CheckpointError;
 use crate::follow::Follower;
+use crate::follow::beside::guarded;
 use crate::message::{self, Hash};
 
 /// So many checkpoints are kept; the log goes back to the oldest of them. When the newest is
@@ -76,16 +77,31 @@ impl Keeper {
             if !self.follower.wait_until_due(LOOK) {
                 continue;
             }
-            self.keep_one();
+            let written = guarded("writing a checkpoint", || self.write_if_first());
+            self.note(written.unwrap_or_else(|| self.break_off()));
             if self.follower.place().is_due() {
                 self.follower.rest(REST);
             }
         }
     }
 
-    /// Writes one that is due, unless another server has, or does, and notes what went wrong.
+    /// Writes one that is due, unless another server has, or does.
+    #[cfg(feature = "sim")]
     pub(crate) fn keep_one(&self) {
-        let Err(error) = self.write_if_first() else { return };
+        self.note(self.write_if_first());
+    }
+
+    /// Lets others write what it has panicked of.
+    fn break_off(&self) -> Result<(), CheckpointError> {
+        if let Some(depot) = self.log.depot() {
+            depot.release();
+        }
+        Err(CheckpointError::Panicked)
+    }
+
+    /// Notes what went wrong, if anything did.
+    fn note(&self, written: Result<(), CheckpointError>) {
+        let Err(error) = written else { return };
         // Whoever leaves gives up what it does: others write the next one.
         if self.follower.place().jungle.is_some() {
             tracing::warn!(%error, "no checkpoint was written: the log grows");

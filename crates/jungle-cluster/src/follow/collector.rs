@@ -12,6 +12,7 @@ use jungle_db::{CollectError, Collector};
 use jungle_tree::loading;
 
 use crate::follow::Follower;
+use crate::follow::beside::guarded;
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(250);
@@ -26,14 +27,16 @@ pub(crate) fn collect(follower: &Follower) {
     while !follower.is_over() {
         let jungle = follower.place().jungle.clone();
         if let Some(jungle) = jungle {
-            match loading(|| collector.look_while(&jungle, go_on)) {
-                Ok(Err(CollectError::History(error))) => not_given_back(&error),
-                Ok(_) => {}
-                Err(error) => {
+            let look = || loading(|| collector.look_while(&jungle, go_on));
+            // What is damaged stays so: not before there is more to be given back.
+            match guarded("giving memory back", look) {
+                Some(Ok(Err(CollectError::History(error)))) => not_given_back(&error),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => {
                     not_given_back(&error);
-                    // What is damaged stays so: not before there is more to be given back.
                     collector = Collector::new();
                 }
+                None => collector = Collector::new(),
             }
         }
         follower.rest(LOOK);

@@ -8,6 +8,7 @@ use jungle_db::{BranchId, TreeId};
 
 use crate::checkpoint::heads;
 use crate::engine::log::Log;
+use crate::follow::beside::guarded;
 use crate::follow::{Follower, vote};
 
 /// How often one branch is compared.
@@ -21,10 +22,12 @@ pub(crate) fn compare(follower: &Follower, log: &dyn Log) {
         if follower.is_over() {
             return;
         }
-        last = next(&branches(follower), last);
-        if let Some(branch) = last {
-            vote::compare(follower, log, branch);
-        }
+        guarded("comparing a branch", || {
+            last = next(&branches(follower), last);
+            if let Some(branch) = last {
+                vote::compare(follower, log, branch);
+            }
+        });
     }
 }
 

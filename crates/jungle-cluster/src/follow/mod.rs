@@ -1,6 +1,7 @@
 //! Following the log: one message after the other, each held against what is here.
 
 pub(crate) mod behind;
+pub(crate) mod beside;
 pub(crate) mod collector;
 pub(crate) mod compare;
 mod end;

@@ -1,14 +1,17 @@
 //! What is wrong in the log is noticed, and said.
 
 use std::fs;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use jungle_cluster::{Appended, Cluster, Fault, JoinError, Log, LogError, LogId, MemoryLog, Tail};
+use jungle_cluster::{
+    Appended, CheckpointError, Cluster, Fault, JoinError, Log, LogError, LogId, MemoryLog, Options,
+    Status, Tail,
+};
 use jungle_db::{
     CommitMeta, CommitOptions, CommitRecord, Journal, JournalError, Jungle, NotWritten, Retention,
     Revision, UpdateError,
@@ -643,6 +646,35 @@ fn a_server_that_panics_as_it_looks_for_its_place_says_so() {
     assert!(!cluster.wait_for(Revision::new(u64::MAX), LONG));
     let fault = cluster.fault().unwrap();
     assert!(matches!(*fault, Fault::Panicked { sequence: 1 }), "{fault:?}");
+}
+
+/// Else whoever writes them would have ended for good, and the log would grow.
+#[test]
+fn a_server_that_panics_as_it_writes_a_checkpoint_says_so_and_tries_again() {
+    let is_broken = Arc::new(AtomicBool::new(false));
+    let breaks = Arc::clone(&is_broken);
+    let log = Told::new(MemoryLog::new(), move |call| {
+        let is_broken = call == Call::Depot && breaks.swap(false, Ordering::SeqCst);
+        assert!(!is_broken, "as it writes a checkpoint");
+    });
+    let jungle = Jungle::new().unwrap();
+    let options = Options { checkpoint_messages: 1, ..options("panics") };
+    let cluster = Cluster::follow(log, &jungle, &options).unwrap();
+    is_broken.store(true, Ordering::SeqCst);
+    jungle.create_tree("t").unwrap();
+    let begun = Instant::now();
+    let wait = |is_so: &dyn Fn(&Status) -> bool| loop {
+        let status = cluster.status();
+        if is_so(&status) {
+            return status;
+        }
+        assert!(begun.elapsed() < LONG, "{status:?}");
+        thread::yield_now();
+    };
+    let error = wait(&|status| status.checkpoint_error.is_some()).checkpoint_error.unwrap();
+    assert!(matches!(*error, CheckpointError::Panicked), "{error:?}");
+    let status = wait(&|status| status.checkpoint_error.is_none());
+    assert_eq!(status.checkpoint, 1);
 }
 
 /// A log of which messages come no more after the first, though it is not closed.

@@ -173,6 +173,7 @@ impl<L: Log + 'static> Log for Cut<L> {
 pub enum Call {
     Id,
     Bounds,
+    Depot,
     /// The next message, which is there.
     Next,
 }
@@ -218,6 +219,7 @@ impl<F: Fn(Call) + Send + Sync + 'static> Log for Told<F> {
     }
 
     fn depot(&self) -> Option<&dyn Depot> {
+        (*self.tell)(Call::Depot);
         self.log.depot()
     }
 }
