@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::Write;
 
+use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use jungle::json::value_at;
@@ -10,6 +11,7 @@ use jungle::{ChangeSet, Path, Snapshot, Steps, Tree, TreeSnapshot, diff_within};
 use jungle_words::differences::{Difference, What, differences_by, write_json};
 use jungle_words::{Found, Info, Tags};
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use super::diff::changes;
 use super::document::{place, sent_in};
@@ -47,8 +49,41 @@ pub(super) async fn tell(app: &Visitor, wanted: Wanted) -> Result<Response, Prob
     let compared = aside(move || Ok((place, Between::of(wanted, info, steps)?)));
     let (place, compared) = compared.await?;
     let body = sent_in(place, app, move |out| compared.write(out));
+    Ok(lines(body))
+}
+
+/// What would become of a version, which is told likewise to whoever may read all of it.
+pub(super) struct Preview {
+    /// The first line.
+    pub(super) head: Json,
+    pub(super) before: TreeSnapshot,
+    pub(super) after: TreeSnapshot,
+    /// What leads from the one to the other.
+    pub(super) changes: ChangeSet,
+}
+
+/// Tells what is worked out in line.
+pub(super) async fn tell_preview(
+    app: &Visitor,
+    work_out: impl FnOnce() -> Result<Preview, Problem> + Send + 'static,
+) -> Result<Response, Problem> {
+    let place = place(app)?;
+    let (place, preview) = app.in_line(move || Ok((place, work_out()?))).await?;
+    Ok(lines(sent_in(place, app, move |out| preview.write(out))))
+}
+
+fn lines(body: Body) -> Response {
     let head = [(CONTENT_TYPE, "application/x-ndjson"), (CONTENT_DISPOSITION, "attachment")];
-    Ok((head, body).into_response())
+    (head, body).into_response()
+}
+
+impl Preview {
+    fn write(self, out: &mut Outgoing) -> Result<(), Box<dyn Error>> {
+        let Preview { head, before, after, changes } = self;
+        serde_json::to_writer(&mut *out, &head)?;
+        let differences = differences_by(|| changes, &before, &after, &Path::root());
+        write_each(out, differences.as_deref())
+    }
 }
 
 /// Two versions, and what happened between them.
@@ -85,12 +120,20 @@ impl Between {
         let Between { info, from, before, to, path, view, changes } = self;
         let differences = found(changes, &before, &to.snapshot, &path, &view);
         serde_json::to_writer(&mut *out, &Head { info, from, exists: differences.is_some() })?;
-        for difference in differences.iter().flatten() {
-            out.write_all(b"\n")?;
-            write_json(out, difference)?;
-        }
-        Ok(out.write_all(b"\n")?)
+        write_each(out, differences.as_deref())
     }
+}
+
+/// Ends the line before, and writes one for each.
+fn write_each(
+    out: &mut Outgoing,
+    differences: Option<&[Difference<'_>]>,
+) -> Result<(), Box<dyn Error>> {
+    for difference in differences.unwrap_or_default() {
+        out.write_all(b"\n")?;
+        write_json(out, difference)?;
+    }
+    Ok(out.write_all(b"\n")?)
 }
 
 /// May be told who made a revision, and why? Whoever may not read the rest is told that of those

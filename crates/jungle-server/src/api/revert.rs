@@ -5,14 +5,14 @@ use axum::http::{HeaderMap, Request, Uri};
 use axum::response::Response;
 use jungle::{
     CommitMeta, CommitOptions, Committed, Draft, Merge, MergeOptions, Path, RevertError, Revision,
-    Snapshot, TreeHandle,
+    Snapshot, Steps, TreeHandle,
 };
 use serde::Deserialize;
 
 use super::commit::Done;
 use super::repeat::{Asked, once};
-use super::settle::{Resolve, Said, Side, What, check_values, commit, told};
-use super::{Named, written};
+use super::settle::{self, Resolve, Said, Side, What, check_values, commit, told};
+use super::{Named, differences, written};
 use crate::access::{Need, Role, Visitor};
 use crate::body;
 use crate::etag::{Expected, Of, check};
@@ -135,19 +135,39 @@ pub(crate) async fn preview(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let query = Query::of(&uri, &["revision", "branch"])?;
+    let query = Query::of(&uri, &["revision", "branch", "prevails", "form"])?;
     let number: Option<u64> = query.parsed("revision")?;
     let number = number.ok_or_else(|| Problem::bad("the parameter revision is missing"))?;
+    let prevails = prevails(&query)?;
+    let is_document = query.one_of("form", &["changes", "document"])? == 1;
     let tree = app.branch(&name, &query, Need::whole(Role::Read))?;
-    let options = MergeOptions::new().steps_max(app.steps_max());
-    let branch = tree.branch_id();
+    let (branch, steps_max) = (tree.branch_id(), app.steps_max());
+    let prepare = move || -> Result<Merge, Problem> {
+        let said = Said { what: What::Revert, prevails, resolve: &[] };
+        let options = MergeOptions::new().steps_max(steps_max).resolution(said.resolution());
+        let revert = tree.prepare_revert(Revision::new(number), &options)?;
+        if prevails.is_some() { said.settle(revert) } else { Ok(revert) }
+    };
+    if is_document {
+        let work_out = move || settle::preview(What::Revert, &prepare()?, Steps::new(steps_max));
+        return differences::tell_preview(&app, work_out).await;
+    }
     let (newest, answer) = app
         .in_line(move || {
-            let revert = tree.prepare_revert(Revision::new(number), &options)?;
+            let revert = prepare()?;
             Ok((revert.theirs().revision(), told(What::Revert, &revert)))
         })
         .await?;
     Ok(app.mark.told(&headers, Of(branch, newest), answer.to_string()))
+}
+
+/// Who is to prevail, if that is said.
+fn prevails(query: &Query) -> Result<Option<Side>, Problem> {
+    if query.text("prevails")?.is_none() {
+        return Ok(None);
+    }
+    let side = query.one_of("prevails", &["ours", "theirs"])?;
+    Ok(Some([Side::Ours, Side::Theirs][side]))
 }
 
 pub(crate) async fn revert(

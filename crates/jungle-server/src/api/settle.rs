@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use jungle::{
-    CommitError, CommitMeta, Conflict, Editor, Merge, Path, Resolution, Snapshot, TreeHandle,
+    CommitError, CommitMeta, Conflict, Editor, Merge, Path, Resolution, Snapshot, Steps, Tree,
+    TreeHandle, TreeSnapshot, apply, diff_within,
 };
 use jungle_words::conflict;
 use serde::Deserialize;
@@ -11,6 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::change::{CHANGES_MAX, Shown, attribute, conflicts as shown, whole};
 use super::commit::{Done, renamed};
+use super::differences::Preview;
 use super::edit::PathText;
 use super::value::New;
 use crate::etag::{Expected, changed};
@@ -77,23 +79,40 @@ impl What {
 
 /// What a merge would do.
 pub(super) fn told(what: What, merge: &Merge) -> Json {
+    let changes = merge.changes().iter().take(CHANGES_MAX);
+    let before = Some(merge.theirs());
+    let changes = changes.map(|change| Shown { before, ..whole(change) }).collect::<Vec<_>>();
+    let mut told = head(what, merge);
+    told["total"] = merge.changes().len().into();
+    told["changes"] = json!(changes);
+    let nodes = merge.renamed();
+    told["renamed"] = renamed(&nodes[..nodes.len().min(CHANGES_MAX)]).into();
+    told["renamed_count"] = nodes.len().into();
+    told
+}
+
+/// The same in terms of documents.
+pub(super) fn preview(what: What, merge: &Merge, mut steps: Steps) -> Result<Preview, Problem> {
+    let before = TreeSnapshot::clone(merge.theirs());
+    let mut tree = Tree::from_snapshot(&before);
+    tree.edit(|editor| apply(editor, merge.changes())).map_err(|error| error.source)?;
+    let after = tree.snapshot();
+    let changes = diff_within(&before, &after, &[], &mut steps)?;
+    Ok(Preview { head: head(what, merge), before, after, changes })
+}
+
+/// Of which versions a merge is, and where they conflict.
+fn head(what: What, merge: &Merge) -> Json {
     let (mut ours, mut theirs) = (merge.ours(), merge.theirs());
     if what == What::Revert {
         (ours, theirs) = (theirs, ours);
     }
-    let changes = merge.changes().iter().take(CHANGES_MAX);
-    let before = Some(merge.theirs());
-    let nodes = merge.renamed();
     json!({
         "base": merge.base().revision().number(),
         "ours": ours.revision().number(),
         "theirs": theirs.revision().number(),
         "conflicts": what.conflicts(merge.conflicts().iter()),
         "conflict_count": merge.conflicts().len(),
-        "total": merge.changes().len(),
-        "changes": changes.map(|change| Shown { before, ..whole(change) }).collect::<Vec<_>>(),
-        "renamed": renamed(&nodes[..nodes.len().min(CHANGES_MAX)]),
-        "renamed_count": nodes.len(),
     })
 }
 

@@ -133,6 +133,7 @@ fn reads_of_a_tree() -> Vec<(&'static str, Vec<Wrong>)> {
         ),
         ("/api/v1/trees/t/diff?", vec![("to", REVISIONS)]),
         ("/api/v1/trees/t/reverts?", branch(&[("revision", NUMBERS)])),
+        ("/api/v1/trees/t/reverts?revision=1&", vec![("prevails", WORDS), ("form", WORDS)]),
         ("/api/v1/trees/t/merges?", vec![("from", BRANCHES)]),
         ("/api/v1/trees/t/merges?from=draft&", vec![("into", BRANCHES), ("counters", COUNTERS)]),
         (

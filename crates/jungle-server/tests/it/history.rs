@@ -14,6 +14,16 @@ fn with_revisions(n: i64) -> Served {
     served
 }
 
+/// The first of the lines that are told there of the tree, and the others.
+#[track_caller]
+fn lines(served: &Served, query: &str) -> (Json, Vec<Json>) {
+    let answer = served.get(&format!("/api/v1/trees/t/{query}"));
+    assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, NDJSON));
+    let mut lines: Vec<Json> =
+        answer.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (lines.remove(0), lines)
+}
+
 /// The revisions of all pages, and how many pages these are.
 #[track_caller]
 fn pages(served: &Served, query: &str) -> (Vec<u64>, usize) {
@@ -330,13 +340,7 @@ fn what_differs_is_told_as_of_documents() {
     };
     let old = import("/", r#"{"title":"one","list":[{"n":1.50},2,[3,4]],"gone":{"a":null}}"#);
     let new = import("/", r#"{"title":"two","list":[{"n":1.50},2,[3,4]],"new":{"b":[]}}"#);
-    let told = |query: &str| {
-        let answer = served.get(&format!("/api/v1/trees/t/diff?form=document&{query}"));
-        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, NDJSON));
-        let mut lines: Vec<Json> =
-            answer.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        (lines.remove(0), lines)
-    };
+    let told = |query: &str| lines(&served, &format!("diff?form=document&{query}"));
     let both = format!("from={old}&to={new}");
     let (head, lines) = told(&both);
     assert_eq!([&head["from"], &head["revision"]].map(Json::to_string), [&*old, &*new]);
@@ -461,6 +465,23 @@ fn preview_of_a_revert_tells_changes_and_conflicts_and_does_nothing() {
     let revert = || served.send("POST", "/api/v1/trees/t/reverts", &tag, body);
     revert().expect(200);
     assert_eq!(revert().problem(), "changed");
+}
+
+#[test]
+fn preview_of_a_revert_tells_what_would_differ_in_the_document() {
+    let served = with_revisions(3);
+    let changed = |value: i64| json!([{"op": "change", "path": "/n", "old": 2, "value": value}]);
+    for (query, differing, conflicts) in [
+        ("revision=4", changed(1), 0),
+        ("revision=3", json!([]), 1),
+        ("revision=3&prevails=ours", json!([]), 1),
+        ("revision=3&prevails=theirs", changed(0), 1),
+    ] {
+        let (head, lines) = lines(&served, &format!("reverts?form=document&{query}"));
+        assert_eq!(Json::from(lines), differing, "{query}");
+        assert_eq!(head["conflict_count"], conflicts, "{query}");
+    }
+    assert_eq!(served.server.jungle().revision().number(), 4);
 }
 
 #[test]
