@@ -6,7 +6,10 @@ use jungle::{Change, Conflict, ConflictKind, Node, Path};
 use jungle_json::value_at;
 use serde_json::Value;
 
-use crate::output::json;
+use crate::output::{json, short};
+
+/// Longer values are cut on a line.
+const VALUE_CHARS_MAX: usize = 100;
 
 /// The member of the document that a conflict is about.
 pub(crate) fn member_of(conflict: &Conflict) -> Path {
@@ -34,4 +37,18 @@ pub(crate) fn print_json(
         }
     }
     writeln!(out, "}}")
+}
+
+/// What is at the member on each side, for people, a line each.
+pub(crate) fn print_sides(
+    out: &mut impl Write,
+    path: &Path,
+    sides: [(&str, Node<'_>); 3],
+) -> io::Result<()> {
+    for (side, root) in sides {
+        let value = value_at(root, path);
+        let value = value.map_or_else(|| "nothing".into(), |value| short(value, VALUE_CHARS_MAX));
+        writeln!(out, "  {side:<6}  {value}")?;
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Settling the conflicts of a merge or a revert, as the command line says.
 
-use jungle::{Change, Conflict, Editor, Merge, Path, Resolution, UpdateError};
+use jungle::{Change, Conflict, Editor, Merge, Path, Resolution, UpdateError, apply};
+use jungle_tree::{Snapshot, Tree};
 use jungle_words::conflict;
 
 use crate::conflict::member_of;
@@ -155,4 +156,11 @@ pub(crate) fn settled(merge: Merge, edits: &[(&Path, Edit<'_>)]) -> Result<Merge
         UpdateError::NotWritten(error) => failed(error),
         error => Failure::new(Exit::Error, format_args!("{error:?}")),
     })
+}
+
+/// The version that a merge would make.
+pub(crate) fn merged(merge: &Merge) -> Result<Snapshot, Failure> {
+    let mut tree = Tree::from_snapshot(merge.theirs());
+    tree.edit(|editor| apply(editor, merge.changes())).map_err(failed)?;
+    Ok(tree.snapshot())
 }

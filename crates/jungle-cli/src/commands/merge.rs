@@ -2,23 +2,18 @@
 
 use std::io::{self, Write};
 
-use jungle::{Merge, MergeBranchError, MergeOptions, Path, Rule, TreeHandle, apply};
-use jungle_json::value_at;
-use jungle_tree::Tree;
+use jungle::{Merge, MergeBranchError, MergeOptions, Path, Rule, TreeHandle};
 use jungle_words::conflict;
 use serde::Serialize;
 
 use crate::args;
-use crate::conflict::print_json;
+use crate::conflict::{print_json, print_sides};
 use crate::context::Context;
 use crate::differences::{Detail, print};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{Written, not_committed, on_branch, tree};
-use crate::output::{Format, count, json_line, notice, short, stdout};
-use crate::settle::{Disputed, Side, disputed, edits, settled};
-
-/// Longer values are cut on a line.
-const VALUE_CHARS_MAX: usize = 100;
+use crate::output::{Format, count, json_line, notice, stdout};
+use crate::settle::{Disputed, Side, disputed, edits, merged, settled};
 
 /// Where a path for `--resolve` is found.
 const LISTED: &str = "--dry-run lists the conflicts with their paths";
@@ -163,10 +158,7 @@ fn prepare(into: &TreeHandle, args: &Args) -> Result<Merge, Failure> {
 
 /// What the merge would do.
 fn preview(out: &mut impl Write, merge: &Merge, format: Format) -> Result<(), Failure> {
-    let theirs = merge.theirs();
-    let mut after = Tree::from_snapshot(theirs);
-    after.edit(|editor| apply(editor, merge.changes())).map_err(failed)?;
-    print(out, (theirs, &after.snapshot()), &Path::root(), format, Detail::Each)?;
+    print(out, (merge.theirs(), &merged(merge)?), &Path::root(), format, Detail::Each)?;
     Ok(())
 }
 
@@ -178,19 +170,12 @@ fn tell(
 ) -> io::Result<()> {
     let Disputed { conflict, path, .. } = place;
     let sides = [("base", merge.base()), ("ours", merge.ours()), ("theirs", merge.theirs())];
+    let sides = sides.map(|(side, snapshot)| (side, snapshot.root()));
     match format {
         Format::Text => {
             writeln!(out, "! {path}: {}", conflict.kind)?;
-            for (side, snapshot) in sides {
-                let value = value_at(snapshot.root(), path);
-                let value = value.map_or_else(|| "nothing".into(), |v| short(v, VALUE_CHARS_MAX));
-                writeln!(out, "  {side:<6}  {value}")?;
-            }
+            print_sides(out, path, sides)
         }
-        Format::Json => {
-            let sides = sides.map(|(side, snapshot)| (side, snapshot.root()));
-            print_json(out, (path, conflict::name(conflict.kind)), sides)?;
-        }
+        Format::Json => print_json(out, (path, conflict::name(conflict.kind)), sides),
     }
-    Ok(())
 }

@@ -1,15 +1,18 @@
 //! A folder as a place.
 
 use jungle::{
-    BranchError, CommitMeta, Committed, Conflict, ConflictKind, Conflicts, DeleteTreeError, Jungle,
-    MergeOptions, NoSuchRevision, NoSuchTree, RenameTreeError, RevertError, Revision, TreeHandle,
+    BranchError, Conflict, ConflictKind, Conflicts, DeleteTreeError, Jungle, Merge, MergeOptions,
+    NoSuchRevision, NoSuchTree, RenameTreeError, RevertError, Revision, TreeHandle,
 };
 use jungle_json::value_at;
 use jungle_tree::{Path, Snapshot};
-use jungle_words::{Doing, Info, Line, Tags, check_name, conflict};
+use jungle_words::{Doing, Found, Info, Line, Tags, check_name, conflict};
 
 use super::history::TOLD;
-use super::{Back, Clash, Compared, Edit, Mark, On, Order, Part, Place, Reverted, TreeTold, Which};
+use super::{
+    Back, Clash, Compared, Contradicted, Edit, Foreseen, Mark, On, Order, Part, Place, Reverted,
+    TreeTold, Which,
+};
 use crate::args;
 use crate::conflict::member_of;
 use crate::context::Folder;
@@ -18,7 +21,7 @@ use crate::folder::{Written, edit, not_committed, on_branch, tree};
 use crate::near;
 use crate::revision::{find, find_or_newest};
 use crate::search::{parse, search};
-use crate::settle::{Disputed, How, Settle, Side, disputed, edits, settled};
+use crate::settle::{Disputed, How, Settle, Side, disputed, edits, merged, settled};
 
 impl Place for Folder<'_> {
     fn trees(&self) -> Result<Vec<TreeTold>, Failure> {
@@ -190,23 +193,54 @@ impl Place for Folder<'_> {
     ) -> Result<Reverted, Failure> {
         let tree = tree(self, on.tree, on.branch)?;
         let found = find(&tree, rev)?;
-        // A number is taken as it is: at one of another tree, what this one did before is not
-        // meant.
-        let number = rev.parse().map_or(found.snapshot.revision(), Revision::new);
         let (before, meta) = (tree.snapshot().revision(), meta.commit());
         let committed = match back {
             Back::To => tree.set_root(&found.snapshot, &meta).map_err(failed)?,
-            Back::Over(settle) => match taken_back(&tree, number, settle, &meta)? {
-                Ok(committed) => committed,
-                Err(clashes) => {
-                    let revision = number.number();
-                    return Ok(Reverted::Contradicted { revision, clashes, left_out: 0 });
+            Back::Over(settle) => {
+                let revision = number(rev, &found);
+                match taken_back(&tree, revision, settle)? {
+                    (Some(revert), None) => revert.commit(&meta).map_err(not_committed)?,
+                    (_, clashes) => {
+                        let clashes = clashes.unwrap_or_default();
+                        return Ok(Reverted::Contradicted(contradicted(revision, clashes)));
+                    }
                 }
-            },
+            }
         };
         let changed = committed.revision != before;
         Ok(Reverted::Written(Written { revision: committed.revision.number(), changed }))
     }
+
+    fn foresee(&self, on: On<'_>, rev: &str, back: Back<'_>) -> Result<Foreseen, Failure> {
+        let tree = tree(self, on.tree, on.branch)?;
+        let found = find(&tree, rev)?;
+        let Back::Over(settle) = back else {
+            let (before, after) = ((*tree.snapshot()).clone(), (*found.snapshot).clone());
+            let compared = Compared::Here { before, after };
+            return Ok(Foreseen { compared, contradicted: None });
+        };
+        let revision = number(rev, &found);
+        let (revert, clashes) = taken_back(&tree, revision, settle)?;
+        let compared = match revert {
+            Some(revert) => {
+                let after = merged(&revert)?;
+                Compared::Here { before: (**revert.theirs()).clone(), after }
+            }
+            None => Compared::Told(None),
+        };
+        let contradicted = clashes.map(|clashes| contradicted(revision, clashes));
+        Ok(Foreseen { compared, contradicted })
+    }
+}
+
+/// A number is taken as it is: at one of another tree, what this one did before is not meant.
+fn number(rev: &str, found: &Found) -> Revision {
+    rev.parse().map_or(found.snapshot.revision(), Revision::new)
+}
+
+/// A folder tells all of them.
+fn contradicted(revision: Revision, clashes: Vec<Clash>) -> Contradicted {
+    Contradicted { revision: revision.number(), clashes, left_out: 0 }
 }
 
 fn not_reverted(error: RevertError) -> Failure {
@@ -219,28 +253,27 @@ fn not_reverted(error: RevertError) -> Failure {
     }
 }
 
-/// Takes back what a revision did, or tells where that has been changed since and nobody has said
-/// what is to come of it.
+/// Works out how what a revision did is taken back, as far as it can be, and where that has been
+/// changed since and nobody has said what is to come of it, if it has anywhere.
 fn taken_back(
     tree: &TreeHandle,
     revision: Revision,
     settle: Settle<'_>,
-    meta: &CommitMeta,
-) -> Result<Result<Committed<()>, Vec<Clash>>, Failure> {
+) -> Result<(Option<Merge>, Option<Vec<Clash>>), Failure> {
     // In the merge that it is, what comes back is ours.
     let prevails = settle.prevails.map_or(Side::Theirs, Side::other);
     let options = MergeOptions::new().resolution(prevails.resolution());
     let prepare = || tree.prepare_revert(revision, &options);
     let revert = match prepare() {
         Ok(revert) => revert,
-        Err(RevertError::Conflict(why)) => return Ok(Err(clashes(&why))),
+        Err(RevertError::Conflict(why)) => return Ok((None, Some(clashes(&why)))),
         Err(error) => return Err(not_reverted(error)),
     };
     let mut disputed = disputed(&revert, settle.resolve, TOLD)?;
     let is_open = |one: &&Disputed<'_>| settle.prevails.is_none() && one.how.is_none();
     let open: Vec<Clash> = disputed.iter().filter(is_open).map(|one| clash(one.conflict)).collect();
     if !open.is_empty() {
-        return Ok(Err(open));
+        return Ok((Some(revert), Some(open)));
     }
     for one in &mut disputed {
         if let Some(How::Take(side)) = &mut one.how {
@@ -252,7 +285,7 @@ fn taken_back(
         true => revert,
         false => settled(prepare().map_err(not_reverted)?, &edits)?,
     };
-    Ok(Ok(revert.commit(meta).map_err(not_committed)?))
+    Ok((Some(revert), None))
 }
 
 /// Where what a revision did has been changed since.

@@ -5,10 +5,11 @@ use jungle_server::{Remote, RemoteConflict, RemoteError, typed};
 use jungle_tree::Path;
 use jungle_words::Info;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::server::{Asked, Server, failure};
-use super::{Back, Clash, Compared, On, Part, Place, Reverted};
+use super::{Back, Clash, Compared, Contradicted, Foreseen, On, Part, Place, Reverted};
 use crate::args;
 use crate::failure::Failure;
 use crate::folder::Written;
@@ -33,6 +34,8 @@ struct Head {
 #[derive(Deserialize)]
 struct Preview {
     conflicts: Vec<RemoteConflict>,
+    /// How many there are, whether or not they are told.
+    conflict_count: usize,
 }
 
 impl Server {
@@ -85,14 +88,23 @@ impl Server {
     /// What such an answer says.
     pub(super) fn read_what_differs(&self, told: &[u8]) -> Result<(Info, Compared), Failure> {
         let unexpected = || failure(&self.unexpected());
-        let told = std::str::from_utf8(told).map_err(|_| unexpected())?;
-        let (head, lines) = told.split_once('\n').ok_or_else(unexpected)?;
-        let head: Head = serde_json::from_str(head).map_err(|_| unexpected())?;
+        let (head, lines) = self.behind_head::<Head>(told)?;
         let differences = match head.exists {
             true => Some(Differences::read(lines.lines())?.ok_or_else(unexpected)?),
             false => None,
         };
         Ok((head.info, Compared::Told(differences)))
+    }
+
+    /// The first line of an answer, and the others.
+    fn behind_head<'t, H: DeserializeOwned>(
+        &self,
+        told: &'t [u8],
+    ) -> Result<(H, &'t str), Failure> {
+        let unexpected = || failure(&self.unexpected());
+        let told = std::str::from_utf8(told).map_err(|_| unexpected())?;
+        let (head, lines) = told.split_once('\n').ok_or_else(unexpected)?;
+        Ok((serde_json::from_str(head).map_err(|_| unexpected())?, lines))
     }
 
     /// Goes back over a revision, or to one.
@@ -112,10 +124,7 @@ impl Server {
                 body["at"] = rev.into();
             }
             Back::Over(settle) => {
-                let found = self.info(on, rev)?.revision;
-                // A number is taken as it is: at one of another tree, what this one did before is
-                // not meant.
-                revision = rev.parse().unwrap_or(found);
+                revision = self.number(on, rev)?;
                 body["revision"] = revision.into();
                 if let Some(side) = settle.prevails {
                     body["prevails"] = side.name().into();
@@ -123,7 +132,10 @@ impl Server {
                 if !settle.resolve.is_empty() {
                     match self.conflicts_with(on, revision) {
                         Ok(conflicts) => body["resolve"] = resolve(&conflicts, settle.resolve)?,
-                        Err(error) => return self.not_gone_back(&error, revision, asked),
+                        Err(error) => {
+                            let contradicted = self.not_gone_back(&error, revision, asked)?;
+                            return Ok(Reverted::Contradicted(contradicted));
+                        }
                     }
                 }
             }
@@ -132,8 +144,56 @@ impl Server {
         let answer = self.surely(|key| self.remote.once(&address, &body, key));
         match answer.and_then(|answer| self.read::<Written>(&answer)) {
             Ok(written) => Ok(Reverted::Written(written)),
-            Err(error) => self.not_gone_back(&error, revision, asked),
+            Err(error) => self.not_gone_back(&error, revision, asked).map(Reverted::Contradicted),
         }
+    }
+
+    /// What that would do.
+    pub(super) fn foreseen(
+        &self,
+        on: On<'_>,
+        rev: &str,
+        back: Back<'_>,
+    ) -> Result<Foreseen, Failure> {
+        let Back::Over(settle) = back else {
+            let newest = on.branch.unwrap_or("main");
+            let versions = [("from", newest), ("to", rev)];
+            let (_, compared) = self.differing(on, &versions, &Path::root())?;
+            return Ok(Foreseen { compared, contradicted: None });
+        };
+        if !settle.resolve.is_empty() {
+            let failure = Failure::usage("a server does not tell what --resolve would do");
+            return Err(failure.with_hint("--dry-run takes --ours and --theirs there"));
+        }
+        let revision = self.number(on, rev)?;
+        let number = revision.to_string();
+        let mut parameters = vec![("revision", &*number), ("form", "document")];
+        parameters.extend(on.branch.map(|branch| ("branch", branch)));
+        parameters.extend(settle.prevails.map(|side| ("prevails", side.name())));
+        let told = match self.get(&["trees", on.tree, "reverts"], &parameters) {
+            Ok(told) => told,
+            Err(error) => {
+                let asked = Asked { on, rev: Some(rev) };
+                let contradicted = Some(self.not_gone_back(&error, revision, asked)?);
+                return Ok(Foreseen { compared: Compared::Told(None), contradicted });
+            }
+        };
+        let (head, lines) = self.behind_head::<Preview>(&told)?;
+        let unexpected = || failure(&self.unexpected());
+        let differences = Differences::read(lines.lines())?.ok_or_else(unexpected)?;
+        let compared = Compared::Told(Some(differences));
+        let is_open = settle.prevails.is_none() && !head.conflicts.is_empty();
+        let left_out = head.conflict_count.saturating_sub(head.conflicts.len());
+        let contradicted =
+            is_open.then(|| self.contradicted(revision, &head.conflicts, left_out)).transpose()?;
+        Ok(Foreseen { compared, contradicted })
+    }
+
+    /// The number of a revision. One is taken as it is: at one of another tree, what this one did
+    /// before is not meant.
+    fn number(&self, on: On<'_>, rev: &str) -> Result<u64, Failure> {
+        let found = self.info(on, rev)?.revision;
+        Ok(rev.parse().unwrap_or(found))
     }
 
     /// Where what a revision did has been changed since.
@@ -154,16 +214,24 @@ impl Server {
         error: &RemoteError,
         revision: u64,
         asked: Asked<'_>,
-    ) -> Result<Reverted, Failure> {
+    ) -> Result<Contradicted, Failure> {
         match error {
             RemoteError::Refused { conflicts, conflicts_left_out, .. } if !conflicts.is_empty() => {
-                let clashes = conflicts.iter().map(clash).collect::<Option<Vec<Clash>>>();
-                let clashes = clashes.ok_or_else(|| failure(&self.unexpected()))?;
-                let left_out = *conflicts_left_out;
-                Ok(Reverted::Contradicted { revision, clashes, left_out })
+                self.contradicted(revision, conflicts, *conflicts_left_out)
             }
             error => Err(self.not_done(error, asked)),
         }
+    }
+
+    fn contradicted(
+        &self,
+        revision: u64,
+        conflicts: &[RemoteConflict],
+        left_out: usize,
+    ) -> Result<Contradicted, Failure> {
+        let clashes = conflicts.iter().map(clash).collect::<Option<Vec<Clash>>>();
+        let clashes = clashes.ok_or_else(|| failure(&self.unexpected()))?;
+        Ok(Contradicted { revision, clashes, left_out })
     }
 }
 

@@ -103,6 +103,9 @@ pub(crate) trait Place {
         back: Back<'_>,
         meta: &args::Meta,
     ) -> Result<Reverted, Failure>;
+
+    /// What that would do, as far as it is settled.
+    fn foresee(&self, on: On<'_>, rev: &str, back: Back<'_>) -> Result<Foreseen, Failure>;
 }
 
 /// What is done in a commit.
@@ -149,13 +152,21 @@ pub(crate) enum Back<'s> {
 /// What came of it.
 pub(crate) enum Reverted {
     Written(Written),
-    /// What the revision did has been changed since, at these places, and it is not settled.
-    Contradicted {
-        revision: u64,
-        clashes: Vec<Clash>,
-        /// In how many more, which a server did not tell.
-        left_out: usize,
-    },
+    Contradicted(Contradicted),
+}
+
+/// What a revision did has been changed since, at these places, and it is not settled.
+pub(crate) struct Contradicted {
+    pub(crate) revision: u64,
+    pub(crate) clashes: Vec<Clash>,
+    /// In how many more, which a server did not tell.
+    pub(crate) left_out: usize,
+}
+
+/// What would come of it.
+pub(crate) struct Foreseen {
+    pub(crate) compared: Compared,
+    pub(crate) contradicted: Option<Contradicted>,
 }
 
 /// A place where what was done has been changed since, and the kind of conflict.

@@ -14,7 +14,9 @@ use serde_json::{Value as Json, json};
 use super::edits::{edits, unknown};
 use super::history::no_revision;
 use super::partial::Partial;
-use super::{Back, Compared, Edit, Mark, On, Order, Part, Place, Reverted, TreeTold, Which};
+use super::{
+    Back, Compared, Edit, Foreseen, Mark, On, Order, Part, Place, Reverted, TreeTold, Which,
+};
 use crate::args;
 use crate::failure::{Exit, Failure};
 use crate::folder::Written;
@@ -468,6 +470,10 @@ impl Place for Server {
         meta: &args::Meta,
     ) -> Result<Reverted, Failure> {
         self.gone_back(on, rev, back, meta)
+    }
+
+    fn foresee(&self, on: On<'_>, rev: &str, back: Back<'_>) -> Result<Foreseen, Failure> {
+        self.foreseen(on, rev, back)
     }
 }
 

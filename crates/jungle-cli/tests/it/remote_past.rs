@@ -300,6 +300,56 @@ fn what_was_changed_since_is_settled_as_in_a_folder() {
 }
 
 #[test]
+fn what_going_back_would_do_is_told_as_in_a_folder() {
+    let both = with_history("remote_revert_foreseen");
+    let log = || both.folder.run(&["log", "d", "t", "--json"]).out;
+    let before = log();
+    let forms: [&[&str]; 2] = [&[], &["--json"]];
+    for more in forms {
+        let check = |words: &[&str], code| {
+            let command = [&["revert", "AT", "t", "--dry-run"][..], words, more].concat();
+            both.check(&command, code);
+        };
+        for rev in ["main", "v1"] {
+            check(&[rev], 0);
+            check(&[rev, "--to"], 0);
+        }
+        check(&["draft", "--to"], 0);
+        check(&["2", "--to", "--branch", "draft"], 0);
+        // The title has been changed since.
+        check(&["3"], 5);
+        check(&["3", "--branch", "draft"], 4);
+        check(&["3", "--branch", "draf"], 4);
+        check(&["nothing"], 4);
+        check(&["nothing", "--to"], 4);
+    }
+    both.check(&["log", "AT", "t"], 0);
+    assert_eq!(log(), before);
+}
+
+#[test]
+fn what_settling_would_do_is_told_as_in_a_folder() {
+    let both = Both::new("remote_revert_foreseen_settled");
+    for n in ["1", "2", "3"] {
+        both.put("/n", n, &[]);
+    }
+    let dry = |more: &[&'static str]| [&["revert", "AT", "t", "3", "--dry-run"][..], more].concat();
+    both.check(&dry(&[]), 5);
+    both.check(&dry(&["--json"]), 5);
+    both.check(&dry(&["--ours"]), 0);
+    both.check(&dry(&["--theirs", "--json"]), 0);
+    both.check(&dry(&["--theirs"]), 0);
+    let on = |place: &str, more: &[&'static str]| both.folder.run(&at(place, &dry(more)));
+    on("d", &["--theirs"]).check(0, "~ /n: 3 → 1\n", "");
+    on("d", &["--resolve", "/n=7"]).check(0, "~ /n: 3 → 7\n", "");
+    let refused = on(both.url(), &["--resolve", "/n=7"]);
+    refused.check_code(2);
+    assert!(refused.err.contains("does not tell what --resolve would do"), "{}", refused.err);
+    both.folder.run(&["get", "d", "t", "/n"]).check(0, "3\n", "");
+    both.check(&["log", "AT", "t"], 0);
+}
+
+#[test]
 fn document_settles_a_revert_in_a_folder_alone() {
     let both = Both::new("remote_revert_document");
     for n in ["1", "2", "3"] {
