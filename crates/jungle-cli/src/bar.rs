@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -32,13 +32,27 @@ pub(crate) fn is_shown() -> bool {
 }
 
 /// Does something of which nobody tells how far it is.
-pub(crate) fn waiting<T>(name: &str, work: impl FnOnce() -> T) -> T {
-    if !is_shown() {
-        return work();
+pub(crate) fn waiting<T>(name: &'static str, work: impl FnOnce() -> T) -> T {
+    let _moving = Moving::begin(name);
+    work()
+}
+
+/// What moves until this is dropped, whatever is done meanwhile.
+struct Moving {
+    /// The thread waits for the other end of it to be gone.
+    done: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Moving {
+    /// Begins, if somebody sees it.
+    fn begin(name: &'static str) -> Option<Moving> {
+        is_shown().then(|| Moving::start(name))
     }
-    let (done, ended) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        scope.spawn(move || {
+
+    fn start(name: &'static str) -> Moving {
+        let (done, ended) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
             let mut bar = Bar::without_end(name, "{msg} {spinner} {elapsed}");
             let mut moves = 0;
             while ended.recv_timeout(MOVES_EVERY) == Err(RecvTimeoutError::Timeout) {
@@ -46,10 +60,18 @@ pub(crate) fn waiting<T>(name: &str, work: impl FnOnce() -> T) -> T {
                 bar.set(moves);
             }
         });
-        // Dropped when the work ends, also when it unwinds: the thread waits for that.
-        let _done = done;
-        work()
-    })
+        Moving { done: Some(done), thread: Some(thread) }
+    }
+}
+
+impl Drop for Moving {
+    /// Behind this nothing of it is on the terminal.
+    fn drop(&mut self) {
+        drop(self.done.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
 }
 
 /// A bar on standard error, if that is a terminal and the work takes long.
@@ -80,10 +102,23 @@ impl<'n> Bar<'n> {
     /// For revisions that are read, of which it may not be known how many there are: it goes when
     /// what is given is dropped.
     pub(crate) fn of_revisions(name: &'static str) -> Progress {
-        Bar::told(move |total| match total {
+        Bar::told(move |total| Bar::so_many_revisions(name, total))
+    }
+
+    /// The same behind something else, `first`, which does not tell how far it is.
+    pub(crate) fn of_revisions_behind(first: &'static str, name: &'static str) -> Progress {
+        let moving = Mutex::new(Moving::begin(first));
+        Bar::told(move |total| {
+            drop(moving.lock().unwrap_or_else(PoisonError::into_inner).take());
+            Bar::so_many_revisions(name, total)
+        })
+    }
+
+    fn so_many_revisions(name: &'n str, total: u64) -> Bar<'n> {
+        match total {
             0 => Bar::without_end(name, "{msg} {spinner} {human_pos} revisions"),
             total => Bar::of_steps(name, total),
-        })
+        }
     }
 
     /// For bytes that are copied, likewise.
@@ -174,6 +209,16 @@ impl Drop for Bar<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Else it would hide what is printed next, or be waited for for ever.
+    #[test]
+    fn what_moves_has_ended_when_it_is_dropped() {
+        let mut moving = Moving::start("test");
+        let thread = moving.thread.take().unwrap();
+        assert!(!thread.is_finished());
+        drop(moving);
+        thread.join().unwrap();
+    }
 
     #[test]
     fn what_is_counted_is_what_was_taken() {

@@ -79,7 +79,7 @@ pub(crate) fn tell_written_elsewhere(store: &Store, dir: &str) {
 }
 
 /// Shows how far it is where there is much to read.
-pub(crate) fn reading() -> Progress {
+fn reading() -> Progress {
     Bar::of_revisions("reading the log")
 }
 

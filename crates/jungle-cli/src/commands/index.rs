@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::gc::not_written;
 use crate::args;
+use crate::bar::waiting;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::tree;
@@ -71,9 +72,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let folder = context.write(&args.dir)?;
     let tree = tree(&folder, &args.tree, None)?;
     jungle_words::create_index(&tree, raw(key)).map_err(failed)?;
-    work_out(&tree)?;
+    waiting("working out the index", || work_out(&tree))?;
     // So it is there when the folder is opened next.
-    folder.checkpoint().map_err(not_written)?;
+    waiting("writing the checkpoint", || folder.checkpoint()).map_err(not_written)?;
     Ok(done(context.format, &Told { index: key })?)
 }
 

@@ -13,7 +13,7 @@ use jungle_words::with_causes;
 use crate::bar::Bar;
 use crate::context::{Context, Folder};
 use crate::failure::{Exit, Failure};
-use crate::folder::{is_damage, not_opened, or_by_server, reading};
+use crate::folder::{is_damage, not_opened, or_by_server};
 use crate::interrupt;
 use crate::output::{Format, count, grouped, json_line, size, stdout};
 
@@ -25,6 +25,9 @@ off when the folder is opened to write. If anything is damaged, it goes on behin
 what else is, what is still whole, and what to do. A damaged checkpoint loses nothing while the \
 log is whole. Of older revisions it looks at when and by whom they were made, and that their bytes \
 are those that were written; with --deep also at their content, for which all of them are loaded.";
+
+/// Trees are gone through before anything is read of which it is known how much there is.
+const CHECKING: &str = "checking the trees";
 
 /// Check that a folder is whole, without changing it
 #[derive(clap::Args)]
@@ -41,6 +44,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let given_up = interrupt::flag();
     let surveying = || Bar::of_revisions("looking for what is whole").until(Arc::clone(&given_up));
     let held = context.held.filter(|(dir, _)| *dir == args.dir);
+    let opening = || Bar::of_revisions_behind(CHECKING, "reading the log");
     let opened = match held {
         Some((_, store)) => Ok(Folder::Held(store)),
         None => context
@@ -48,7 +52,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             .clone()
             .read_only()
             .checked()
-            .progress(reading().until(Arc::clone(&given_up)))
+            .progress(opening().until(Arc::clone(&given_up)))
             .open(&args.dir)
             .map(|s| Folder::Own(s.into())),
     };
@@ -94,7 +98,7 @@ fn verified(
     if report.ignored.is_some() && report.kept_as.is_none() {
         return Err(None);
     }
-    let progress = Bar::of_revisions("checking").until(Arc::clone(given_up));
+    let progress = Bar::of_revisions_behind(CHECKING, "checking").until(Arc::clone(given_up));
     let found = match is_deep {
         true => store.verify_deep(&progress)?,
         false => store.verify_telling(&progress)?,
