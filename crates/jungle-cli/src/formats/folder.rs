@@ -12,6 +12,7 @@ use jungle_tree::{Editor, Key, KeyRef, Node, Path, VALUE_BYTES_MAX, ValueRef};
 
 use crate::bar::Bar;
 use crate::failure::{Exit, Failure, failed};
+use crate::replacing::sync_folder;
 
 /// Longer names no file of Linux can have. Others count in letters, or otherwise.
 const NAME_BYTES_MAX: usize = 255;
@@ -173,12 +174,15 @@ struct Begun<'f> {
     /// Where it is written: beside the place that it takes then, or there, in an empty folder.
     at: PathBuf,
     folder: &'f FilePath,
+    /// So many of the folders above it were made for it.
+    above: usize,
     has_ended: bool,
 }
 
 impl Begun<'_> {
     fn begin(folder: &FilePath) -> Result<Begun<'_>, Failure> {
         let cannot = |error: &io::Error| cannot_write(folder, error);
+        let mut above = 0;
         let at = match fs::read_dir(folder) {
             Ok(mut there) => {
                 if there.next().is_some() {
@@ -188,23 +192,50 @@ impl Begun<'_> {
                 folder.to_owned()
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let above = folder.parent().map_or(Ok(()), fs::create_dir_all);
-                above.map_err(|error| cannot(&error))?;
+                above = folders_above(folder).take_while(|above| !above.exists()).count();
+                let made = folder.parent().map_or(Ok(()), fs::create_dir_all);
+                made.map_err(|error| cannot(&error))?;
                 make_beside(folder)?
             }
             Err(error) => return Err(cannot(&error)),
         };
-        Ok(Begun { at, folder, has_ended: false })
+        Ok(Begun { at, folder, above, has_ended: false })
     }
 
     /// All of it was written.
     fn end(mut self) -> Result<(), Failure> {
+        let cannot = |error: io::Error| cannot_write(self.folder, &error);
+        sync_all_in(&self.at).map_err(cannot)?;
         if self.at != self.folder {
-            fs::rename(&self.at, self.folder).map_err(|error| cannot_write(self.folder, &error))?;
+            fs::rename(&self.at, self.folder).map_err(cannot)?;
+            self.has_ended = true;
+            let mut named = folders_above(self.folder).take(self.above + 1);
+            named.try_for_each(sync_folder).map_err(cannot)?;
         }
         self.has_ended = true;
         Ok(())
     }
+}
+
+/// The nearest first; where it begins without a name, that is the one in which this runs.
+fn folders_above(folder: &FilePath) -> impl Iterator<Item = &FilePath> {
+    folder.ancestors().skip(1)
+}
+
+/// Makes all that is in a folder outlast a power loss.
+fn sync_all_in(folder: &FilePath) -> io::Result<()> {
+    let mut todo = vec![folder.to_owned()];
+    while let Some(folder) = todo.pop() {
+        for file in fs::read_dir(&folder)? {
+            let file = file?;
+            match file.file_type()?.is_dir() {
+                true => todo.push(file.path()),
+                false => fs::OpenOptions::new().write(true).open(file.path())?.sync_all()?,
+            }
+        }
+        sync_folder(&folder)?;
+    }
+    Ok(())
 }
 
 impl Drop for Begun<'_> {
