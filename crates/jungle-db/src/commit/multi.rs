@@ -49,14 +49,22 @@ struct Seen {
     branch: TreeHandle,
     /// What made the version that the draft began with.
     revision: Revision,
+    /// The version that its draft began with.
+    version: u64,
     draft: Draft,
 }
 
 impl Seen {
     fn new(branch: TreeHandle, base: Snapshot, options: &CommitOptions) -> Seen {
-        let revision = base.revision();
+        let (revision, version) = (base.revision(), base.version());
         let draft = Draft::of_head(base.into_tree(), &branch.shared, options.clone());
-        Seen { branch, revision, draft }
+        Seen { branch, revision, version, draft }
+    }
+
+    /// Is its draft, or the editor of that, another one than it began with? That would never be of
+    /// what is newest, however often it was tried.
+    fn is_exchanged(&self) -> bool {
+        self.draft.base().version() != self.version
     }
 }
 
@@ -371,7 +379,7 @@ impl JungleTransaction {
     }
 
     fn publish(self) -> Result<Published, Failure> {
-        if !self.others.is_empty() {
+        if !self.others.is_empty() || self.drafts.values().any(Seen::is_exchanged) {
             return Err(NotWritten::OtherJungle.into());
         }
         let (seen, began_at) = (self.seen, self.base.revision());

@@ -326,6 +326,7 @@ impl TreeHandle {
             let tip = if may_begin_at_tip { self.tip() } else { None };
             let lost = tip.as_ref().map(|tip| tip.lost);
             let base = tip.map_or_else(|| base.into_tree(), |tip| tip.tree);
+            let version = base.version();
             let mut draft = Draft::of_head(base, &self.shared, options.clone());
             let value = f(&mut draft);
             if lost.is_some() && (value.is_err() || !draft.is_changed()) {
@@ -340,6 +341,10 @@ impl TreeHandle {
                 let relied = self.shared.rely_on(began_at, draft.options().durability);
                 relied.map_err(UpdateError::NotWritten)?;
                 return Ok(Committed { value, revision: began_at, renamed: Vec::new(), runs });
+            }
+            // It would never be what is newest, however often it was tried.
+            if draft.base().version() != version {
+                return Err(UpdateError::NotWritten(NotWritten::OtherJungle));
             }
             let (attempt, options) = Attempt::of_draft(self, draft);
             let mut attempt = attempt.of_tip(lost);

@@ -258,24 +258,30 @@ fn a_branch_of_another_jungle_is_read_as_it_is_and_refused() {
 }
 
 #[test]
-fn what_was_exchanged_for_something_of_another_jungle_is_refused() {
+fn what_was_exchanged_for_something_else_is_refused() {
     let (jungle, other) = (bank(), bank());
     let (here, there) = (jungle.open_tree("a").unwrap(), other.open_tree("a").unwrap());
-    let foreign = Tree::new(&Arena::new().unwrap());
-    let exchange = |editor: &mut Editor| {
-        *editor = Editor::new(foreign.snapshot());
-        editor.put_attribute(&[], "n", 1)
-    };
+    let old = (*here.snapshot()).clone();
+    put(&here, "/0", "money", 50);
     let check = |refused: Option<UpdateError<EditError>>| {
         let refused = refused.expect("it is refused");
         assert!(matches!(refused, UpdateError::NotWritten(NotWritten::OtherJungle)), "{refused}");
     };
-    check(here.update(|tx| tx.bulk(exchange)).err());
     let options = CommitOptions::default();
-    check(jungle.update(&options, |tx| tx.on(&here).bulk(exchange)).err());
     let side = here.branch("side", here.snapshot().revision()).unwrap();
     side.update(|tx| tx.append(&[])).unwrap();
-    check(here.merge("side", &MergeOptions::new()).unwrap().edit(exchange).err());
+    let foreign = Tree::new(&Arena::new().unwrap()).snapshot();
+    let beside = (*jungle.open_tree("b").unwrap().snapshot()).clone();
+    // What is of this Jungle can be compared, and would be tried for ever.
+    for other in [foreign, old, beside] {
+        let exchange = |editor: &mut Editor| {
+            *editor = Editor::new(other.clone());
+            editor.put_attribute(&[], "n", 1)
+        };
+        check(here.update(|tx| tx.bulk(exchange)).err());
+        check(jungle.update(&options, |tx| tx.on(&here).bulk(exchange)).err());
+        check(here.merge("side", &MergeOptions::new()).unwrap().edit(exchange).err());
+    }
 
     let (mut ours, mut theirs) = (jungle.begin(options.clone()), other.begin(options));
     theirs.on(&there).put_attribute(&[], "n", 1).unwrap();
