@@ -456,7 +456,7 @@ fn a_backup_has_all_of_a_checkpoint_that_is_written_as_it_begins() {
 #[cfg(feature = "sim")]
 #[test]
 fn a_copy_of_a_checkpoint_of_which_a_write_was_lost_is_no_backup() {
-    use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
+    use jungle_store::disk::sim::{Call, CallKind, Fate, SimDisk};
 
     let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
     let store = options.open_on(Arc::new(SimDisk::new())).unwrap();
@@ -467,22 +467,12 @@ fn a_copy_of_a_checkpoint_of_which_a_write_was_lost_is_no_backup() {
     assert!(store.checkpoint().unwrap().segments > 0);
     let mut refused = 0;
     for at in 0.. {
-        let (to, is_met) = (SimDisk::new(), Arc::new(AtomicBool::new(false)));
-        let (met, mut writes) = (Arc::clone(&is_met), 0);
-        to.watch(move |call, _| {
-            if call.kind != CallKind::Write || !call.name.starts_with("pages") {
-                return Fate::Go;
-            }
-            writes += 1;
-            if writes != at + 1 {
-                return Fate::Go;
-            }
-            met.store(true, Ordering::SeqCst);
-            Fate::Lie
-        });
-        let copied = store.backup_on(Arc::new(to.clone()));
-        to.unwatch();
-        if !is_met.load(Ordering::SeqCst) {
+        let to = SimDisk::new();
+        let is_write =
+            |call: &Call<'_>| call.kind == CallKind::Write && call.name.starts_with("pages");
+        let (copied, is_met) =
+            to.inject_among(is_write, at, Fate::Lie, || store.backup_on(Arc::new(to.clone())));
+        if !is_met {
             break;
         }
         if copied.is_err() {

@@ -1,11 +1,11 @@
 //! What checkpoints ask of the disk, and what is told when it refuses.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jungle_db::Retention;
-use jungle_store::disk::sim::{CallKind, Fate, Keep, SimDisk};
+use jungle_store::disk::sim::{Call, CallKind, Fate, Keep, SimDisk};
 use jungle_store::{BackupError, Durability, OpenOptions, Store};
 
 use crate::support::{every_kind_of_commit, portrait};
@@ -226,22 +226,9 @@ fn compacted_pages_of_which_a_write_was_lost_do_not_take_the_place_of_the_old() 
     store.checkpoint().unwrap();
     let mut refused = 0;
     for at in 0.. {
-        let is_met = Arc::new(AtomicBool::new(false));
-        let (met, mut writes) = (Arc::clone(&is_met), 0);
-        disk.watch(move |call, _| {
-            if call.kind != CallKind::Write || call.name != "pages.next" {
-                return Fate::Go;
-            }
-            writes += 1;
-            if writes != at + 1 {
-                return Fate::Go;
-            }
-            met.store(true, Ordering::SeqCst);
-            Fate::Lie
-        });
-        let compacted = store.compact();
-        disk.unwatch();
-        if !is_met.load(Ordering::SeqCst) {
+        let is_write = |call: &Call<'_>| call.kind == CallKind::Write && call.name == "pages.next";
+        let (compacted, is_met) = disk.inject_among(is_write, at, Fate::Lie, || store.compact());
+        if !is_met {
             break;
         }
         refused += u32::from(compacted.is_err());

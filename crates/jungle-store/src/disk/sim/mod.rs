@@ -204,20 +204,45 @@ impl SimDisk {
     /// ```
     #[track_caller]
     pub fn inject<T>(&self, at: u64, fate: Fate, work: impl FnOnce() -> T) -> T {
+        let (done, is_met) = self.inject_among(|_| true, at, fate, work);
+        assert!(is_met, "call {at} is made each time");
+        done
+    }
+
+    /// The same of the calls of which this is so; tells whether there are so many.
+    ///
+    /// ```
+    /// use jungle_store::disk::{Disk, sim::{Fate, SimDisk}};
+    /// let disk = SimDisk::new();
+    /// let sync_both = || ["log", ""].map(|folder| disk.sync_folder(folder).is_ok());
+    /// disk.create_folder("log")?;
+    /// let fail = |at| {
+    ///     disk.inject_among(|call| call.name == "log", at, Fate::Fail(5), sync_both)
+    /// };
+    /// assert_eq!(fail(0), ([false, true], true));
+    /// assert_eq!(fail(1), ([true, true], false));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn inject_among<T>(
+        &self,
+        among: impl Fn(&Call<'_>) -> bool + Send + 'static,
+        at: u64,
+        fate: Fate,
+        work: impl FnOnce() -> T,
+    ) -> (T, bool) {
         let is_met = Arc::new(AtomicBool::new(false));
         let (met, mut count) = (Arc::clone(&is_met), 0);
-        self.watch(move |_, _| {
-            count += 1;
-            if count != at + 1 {
+        self.watch(move |call, _| {
+            count += u64::from(among(call));
+            // Those behind it that are not among them find the same number.
+            if count != at + 1 || met.swap(true, Ordering::SeqCst) {
                 return Fate::Go;
             }
-            met.store(true, Ordering::SeqCst);
             fate
         });
         let done = work();
         self.unwatch();
-        assert!(is_met.load(Ordering::SeqCst), "call {at} is made each time");
-        done
+        (done, is_met.load(Ordering::SeqCst))
     }
 
     /// The state; nobody else can call the disk while it is held.
