@@ -23,11 +23,15 @@ fn journaled() -> (Arc<MemoryJournal>, Jungle, SharedClock) {
     (journal, builder.build().unwrap(), clock)
 }
 
-fn check_replay(journal: &MemoryJournal, jungle: &Jungle) {
+/// What all that the journal was told makes.
+fn replayed(journal: &MemoryJournal) -> Jungle {
     let copy = Jungle::new().unwrap();
-    for record in journal.records() {
-        copy.replay(&record).unwrap();
-    }
+    journal.records().iter().try_for_each(|record| copy.replay(record)).unwrap();
+    copy
+}
+
+fn check_replay(journal: &MemoryJournal, jungle: &Jungle) {
+    let copy = replayed(journal);
     assert_eq!(copy.revision(), jungle.revision());
     assert_eq!(portrait(&copy), portrait(jungle));
 }
@@ -43,8 +47,7 @@ fn what_is_not_kept_is_dropped_when_all_is_replayed() {
             clock.0.set(clock.0.now_micros() + 1);
             put(&tree, "/0", "n", n);
         }
-        let copy = Jungle::new().unwrap();
-        journal.records().iter().for_each(|record| copy.replay(record).unwrap());
+        let copy = replayed(&journal);
         copy.end_replay();
         assert_eq!(portrait(&copy), portrait(&jungle), "{retention:?}");
     }
@@ -57,8 +60,7 @@ fn what_is_not_kept_is_dropped_when_all_is_replayed() {
     tree.tag("held", held).unwrap();
     drop(checkpoint);
     assert!(matches!(tree.at(held), Err(NoSuchRevision::TooOld { .. })));
-    let copy = Jungle::new().unwrap();
-    journal.records().iter().for_each(|record| copy.replay(record).unwrap());
+    let copy = replayed(&journal);
     let again = copy.open_tree("t").unwrap();
     assert_eq!((again.retention(), again.history(..).count()), (Retention::Last(2), 29));
     copy.end_replay();
@@ -111,8 +113,7 @@ fn a_replayed_jungle_goes_on_as_the_first_would() {
     let tree = tree_in(&jungle, "t", 2);
     let side = tree.branch("side", jungle.revision()).unwrap();
     put(&side, "/0", "n", 1);
-    let copy = Jungle::new().unwrap();
-    journal.records().iter().try_for_each(|record| copy.replay(record)).unwrap();
+    let copy = replayed(&journal);
     for jungle in [&jungle, &copy] {
         let tree = jungle.open_tree("t").unwrap();
         tree.merge("side", &MergeOptions::new()).unwrap().commit(&CommitMeta::new()).unwrap();
@@ -155,8 +156,7 @@ fn ids_that_are_taken_or_leave_no_room_are_refused() {
         branched(side),
         branched(main),
     ] {
-        let copy = Jungle::new().unwrap();
-        journal.records().iter().try_for_each(|record| copy.replay(record)).unwrap();
+        let copy = replayed(&journal);
         let record = CommitRecord {
             revision: Revision::new(copy.revision().number() + 1),
             event,
@@ -173,8 +173,7 @@ fn ids_that_are_taken_or_leave_no_room_are_refused() {
 fn a_tree_gets_no_name_that_another_one_has_or_none_can_have() {
     let (journal, jungle, _) = journaled();
     let [id, _] = ["a", "b"].map(|name| tree_in(&jungle, name, 1).id());
-    let copy = Jungle::new().unwrap();
-    journal.records().iter().try_for_each(|record| copy.replay(record)).unwrap();
+    let copy = replayed(&journal);
     for name in ["b", ""] {
         let name = Arc::from(name);
         let (other, branch) = (TreeId(100), BranchId(101));
@@ -296,11 +295,17 @@ fn fail(when: &AtomicBool) -> Result<(), JournalError> {
     }
 }
 
-#[test]
-fn what_the_journal_refuses_is_never_visible_and_nothing_follows() {
+/// A tree with so many children, and the journal that it is told to.
+fn failing(children: u64) -> (Arc<Failing>, Jungle, TreeHandle) {
     let journal = Arc::new(Failing::default());
     let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
-    let tree = tree_in(&jungle, "t", 1);
+    let tree = tree_in(&jungle, "t", children);
+    (journal, jungle, tree)
+}
+
+#[test]
+fn what_the_journal_refuses_is_never_visible_and_nothing_follows() {
+    let (journal, jungle, tree) = failing(1);
     let before = jungle.revision();
     let append = || tree.update(|tx| tx.append(&[]).map_err(drop::<EditError>));
     journal.append.store(true, Ordering::SeqCst);
@@ -317,9 +322,7 @@ fn what_the_journal_refuses_is_never_visible_and_nothing_follows() {
 
 #[test]
 fn what_the_journal_cannot_make_last_is_not_acknowledged() {
-    let journal = Arc::new(Failing::default());
-    let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
-    let tree = tree_in(&jungle, "t", 1);
+    let (journal, _jungle, tree) = failing(1);
     journal.wait.store(true, Ordering::SeqCst);
     let refused = tree.update(|tx| tx.append(&[])).unwrap_err();
     assert!(matches!(refused, UpdateError::NotWritten(NotWritten::Unsafe(_))));
@@ -337,9 +340,7 @@ fn what_is_there_already_is_made_to_last() {
         |tx: &mut Draft| tx.remove_attribute(&[], "m").map(drop),
     );
     for unchanged in [read, put, remove] {
-        let journal = Arc::new(Failing::default());
-        let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
-        let tree = tree_in(&jungle, "t", 0);
+        let (journal, _jungle, tree) = failing(0);
         tree.update(put).unwrap();
         tree.update(unchanged).unwrap();
         journal.wait.store(true, Ordering::SeqCst);
@@ -410,8 +411,7 @@ fn what_a_checkpoint_has_stays_when_all_is_replayed() {
     (0..10).for_each(|n| put(&tree, "/0", "n", n));
     tree.set_retention(Retention::Last(1)).unwrap();
     (10..15).for_each(|n| put(&tree, "/0", "n", n));
-    let copy = Jungle::new().unwrap();
-    journal.records().iter().for_each(|record| copy.replay(record).unwrap());
+    let copy = replayed(&journal);
     let checkpoint = copy.checkpoint();
     let copied = copy.open_tree("t").unwrap();
     let kept = copied.history(..).count();
