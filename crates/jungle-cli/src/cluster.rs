@@ -11,9 +11,9 @@ use jungle_cluster::{
     Cluster, ConnectError, ConnectOptions, JoinError, Joining, LaterLog, Local, NatsLog, Options,
 };
 
-use crate::bar::{self, Bar};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
+use crate::output::bar::{self, Bar};
 use crate::output::{count, say};
 
 /// Is it the folder of a cluster's server? The clock here is not that of the others, who keep what

@@ -10,8 +10,8 @@ use jungle_json::{
 use jungle_tree::{Arena, EditError, Editor, Path, Tree};
 
 use crate::args;
-use crate::bar::Bar;
 use crate::failure::{Exit, Failure};
+use crate::output::bar::Bar;
 
 /// What an import did, and how long it took.
 pub(crate) struct Imported {

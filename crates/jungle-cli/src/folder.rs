@@ -12,11 +12,11 @@ use jungle::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::bar::Bar;
 use crate::clock::CommitClock;
 use crate::failure::{Exit, Failure, failed};
 use crate::interrupt;
 use crate::near;
+use crate::output::bar::Bar;
 use crate::output::{Format, json_line, say};
 
 /// So long a command that writes to a folder waits for others that only read it. What a shell asks

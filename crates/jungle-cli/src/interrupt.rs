@@ -11,8 +11,7 @@ use std::thread;
 use tokio::runtime::Builder;
 
 use crate::failure::{Exit, Failure, failed};
-use crate::output::say;
-use crate::pager;
+use crate::output::{pager, say};
 
 /// Of what is under way.
 static UNDER_WAY: Mutex<Weak<AtomicBool>> = Mutex::new(Weak::new());

@@ -1,7 +1,6 @@
 //! The `jungle` command.
 
 mod args;
-mod bar;
 mod candidates;
 mod clock;
 mod cluster;
@@ -13,17 +12,14 @@ mod document;
 mod failure;
 mod folder;
 mod formats;
-mod info;
 mod interrupt;
 mod member;
 mod near;
 mod output;
-mod pager;
 mod patch;
 mod place;
 mod replacing;
 mod revision;
-mod rows;
 mod search;
 mod settle;
 mod source;
@@ -37,7 +33,7 @@ use crate::args::Args;
 use crate::commands::complete;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::output::Format;
+use crate::output::{Format, bar, pager};
 
 /// Quicker than the system's where threads make and drop what lives for a request.
 #[global_allocator]

@@ -4,8 +4,7 @@ use std::io::Write;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::info;
-use crate::output::stdout;
+use crate::output::{info, stdout};
 use crate::place::Purpose;
 use crate::revision::HELP;
 

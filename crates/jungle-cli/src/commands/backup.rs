@@ -8,11 +8,11 @@ use jungle::{
 };
 use serde::Serialize;
 
-use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::folder::{is_damage, or_by_server};
 use crate::interrupt;
+use crate::output::bar::Bar;
 use crate::output::{Format, json_line, notice, say, size};
 use crate::place::is_url;
 

@@ -15,9 +15,8 @@ use crate::context::Context;
 use crate::document::path;
 use crate::failure::Failure;
 use crate::folder::tree;
-use crate::info;
 use crate::near;
-use crate::output::{Format, json_line, stdout};
+use crate::output::{Format, info, json_line, stdout};
 use crate::revision::{HELP, find_or_newest};
 
 /// Longer keys are not lined up.

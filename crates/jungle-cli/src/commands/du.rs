@@ -9,11 +9,11 @@ use jungle_words::keep;
 use serde::Serialize;
 
 use crate::args;
-use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::tree;
 use crate::interrupt;
+use crate::output::bar::Bar;
 use crate::output::{Format, count, json_line, size, stdout};
 use crate::revision::find;
 

@@ -7,13 +7,13 @@ use jungle::{
 };
 use serde::Serialize;
 
-use crate::bar::Bar;
 use crate::cluster::is_of_cluster;
 use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure, not_loaded};
 use crate::folder::{must_be_there, not_opened};
 use crate::interrupt;
+use crate::output::bar::Bar;
 use crate::output::{Format, count, json_line, notice, size};
 
 const HELP: &str = "\

@@ -9,13 +9,13 @@ use jungle_words::Found;
 use serde::Serialize;
 
 use crate::args;
-use crate::bar::Counted;
 use crate::context::Context;
 use crate::document::path;
 use crate::failure::{Exit, Failure};
 use crate::folder::tree;
 use crate::formats::{Writable, dot, drawing, folder, not_written};
 use crate::near;
+use crate::output::bar::Counted;
 use crate::output::{Format, done, json, stdout};
 use crate::replacing::Replacing;
 use crate::revision::{HELP, find_or_newest};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use jungle::{CheckpointError, CollectError, Progress};
 use serde::Serialize;
 
-use crate::bar::{Bar, waiting};
 use crate::cluster::is_of_cluster;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::or_by_server;
 use crate::interrupt;
+use crate::output::bar::{Bar, waiting};
 use crate::output::{Format, count, json_line, notice, say, size};
 
 const HELP: &str = "\

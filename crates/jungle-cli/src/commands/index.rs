@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::gc::not_written;
 use crate::args;
-use crate::bar::waiting;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::tree;
 use crate::near;
+use crate::output::bar::waiting;
 use crate::output::{Format, done, json_line, stdout};
 
 const HELP: &str = "\

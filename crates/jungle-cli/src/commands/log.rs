@@ -6,8 +6,7 @@ use crate::args;
 use crate::context::Context;
 use crate::document::path;
 use crate::failure::Failure;
-use crate::info;
-use crate::output::stdout;
+use crate::output::{info, stdout};
 use crate::place::{On, Order, Purpose, Which};
 
 const HELP: &str = "\

@@ -14,11 +14,11 @@ use serde::Serialize;
 
 use super::restore::put_in_place;
 use super::verify::survey::print_damages;
-use crate::bar::Bar;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::folder::not_opened;
 use crate::interrupt;
+use crate::output::bar::Bar;
 use crate::output::{Format, count, json_line, stdout};
 
 const HELP: &str = "\

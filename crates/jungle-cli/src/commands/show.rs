@@ -8,8 +8,7 @@ use crate::context::Context;
 use crate::differences::{Choice, print_all};
 use crate::document::path;
 use crate::failure::Failure;
-use crate::info;
-use crate::output::stdout;
+use crate::output::{info, stdout};
 use crate::place::Purpose;
 use crate::revision::HELP;
 

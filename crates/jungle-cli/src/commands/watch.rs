@@ -16,8 +16,7 @@ use crate::differences::{Detail, json_list, print_all};
 use crate::document::path;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{self, tree};
-use crate::info;
-use crate::output::{Format, stdout};
+use crate::output::{Format, info, stdout};
 use crate::place::{After, On, Watched, is_url};
 use crate::revision::find;
 

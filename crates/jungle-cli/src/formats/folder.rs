@@ -10,8 +10,8 @@ use std::path::{Path as FilePath, PathBuf};
 use jungle_json::{ARRAY_KEY, ORDER_KEY, VALUE_KEY, write_value};
 use jungle_tree::{Editor, Key, KeyRef, Node, Path, VALUE_BYTES_MAX, ValueRef};
 
-use crate::bar::Bar;
 use crate::failure::{Exit, Failure, failed};
+use crate::output::bar::Bar;
 use crate::replacing::sync_folder;
 
 /// Longer names no file of Linux can have. Others count in letters, or otherwise.

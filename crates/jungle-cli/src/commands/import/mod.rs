@@ -16,13 +16,13 @@ use jungle_json::{ImportOptions, MemberOrder, import};
 use serde::Serialize;
 
 use crate::args;
-use crate::bar::Bar;
 use crate::clock;
 use crate::context::Context;
 use crate::document::{cannot_read, import_into, options, reader, refused, shown};
 use crate::failure::{Exit, Failure, failed};
 use crate::folder::{not_committed, on_branch};
 use crate::formats::{self, Readable, folder, ndjson, only_written};
+use crate::output::bar::Bar;
 use crate::output::{Format, count, json_line, notice, size, stdout};
 
 use again::{Again, Tagged};

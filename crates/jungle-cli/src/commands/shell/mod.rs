@@ -13,12 +13,11 @@ use rustyline::history::FileHistory;
 use rustyline::{ColorMode, Config, Editor};
 
 use crate::args;
-use crate::bar;
 use crate::commands;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
-use crate::output::{Format, be_data, be_quiet, draw_tables, is_colored, is_quiet, say};
+use crate::output::{Format, bar, be_data, be_quiet, draw_tables, is_colored, is_quiet, say};
 
 use complete::Complete;
 

@@ -10,11 +10,11 @@ use jungle::{Store, VerifyError};
 use jungle_server::verify::Whole;
 use jungle_words::with_causes;
 
-use crate::bar::Bar;
 use crate::context::{Context, Folder};
 use crate::failure::{Exit, Failure};
 use crate::folder::{is_damage, not_opened, or_by_server};
 use crate::interrupt;
+use crate::output::bar::Bar;
 use crate::output::{Format, count, grouped, json_line, size, stdout};
 
 const HELP: &str = "\

@@ -1,13 +1,17 @@
 //! What is printed, and how values and sizes are shown.
 
+pub(crate) mod bar;
+pub(crate) mod info;
+pub(crate) mod pager;
+mod rows;
+
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use jungle_json::{ExportOptions, Member, export, write_value};
 
-use crate::pager;
-use crate::rows::Rows;
+use self::rows::Rows;
 
 /// For whom output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
