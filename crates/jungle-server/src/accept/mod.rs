@@ -29,6 +29,7 @@ use crate::app::App;
 use crate::client::{Client, is_proxy};
 use crate::limits::places::{Place, Places};
 use crate::limits::rate::network;
+use crate::options::Options;
 use crate::problem::{Kind, Problem};
 use crate::tls::Encryption;
 use crate::tls::acme::is_challenge;
@@ -55,7 +56,7 @@ pub(crate) async fn accept(listener: TcpListener, app: Arc<App>, router: Router)
         };
         let (app, router, alive) = (Arc::clone(&app), router.clone(), alive.clone());
         let tls = app.encryption.as_ref().map(Encryption::acceptor);
-        let place = place(&places, peer.ip(), &app);
+        let place = place(&places, peer.ip(), &app.options);
         tokio::spawn(async move {
             let _alive = alive;
             match place {
@@ -183,8 +184,12 @@ where
 }
 
 /// A connection's place, if there is one for it: so many from each address.
-fn place(places: &Arc<Places<IpAddr>>, address: IpAddr, app: &App) -> Option<Place<IpAddr>> {
-    let (limits, is_proxy) = (&app.options.limits, is_proxy(&app.options.proxies, address));
+fn place(
+    places: &Arc<Places<IpAddr>>,
+    address: IpAddr,
+    options: &Options,
+) -> Option<Place<IpAddr>> {
+    let (limits, is_proxy) = (&options.limits, is_proxy(&options.proxies, address));
     // A proxy's neighbours are not counted with it.
     let address = if is_proxy { address.to_canonical() } else { network(address) };
     let of_one = match address.is_loopback() || is_proxy {
@@ -192,4 +197,43 @@ fn place(places: &Arc<Places<IpAddr>>, address: IpAddr, app: &App) -> Option<Pla
         false => limits.connections_per_address_max,
     };
     places.take(address, of_one).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    #[test]
+    fn each_address_has_so_many_places_but_this_machine_and_proxies_have_all() {
+        let (connections_max, connections_per_address_max) = (20, 3);
+        let limits = Limits { connections_max, connections_per_address_max, ..Limits::default() };
+        let proxies = vec!["192.0.2.9".parse().unwrap()];
+        let options = Options { proxies, limits, ..Options::default() };
+        let places = Arc::new(Places::new(connections_max));
+        let take = |address: &str| place(&places, address.parse().unwrap(), &options);
+        let take_many = |address: &str| -> Vec<Place<IpAddr>> {
+            (0..10).filter_map(|_| take(address)).collect()
+        };
+        let mut held = take_many("192.0.2.1");
+        assert_eq!(held.len(), connections_per_address_max);
+        // As it comes to a socket of IPv6.
+        assert!(take("::ffff:192.0.2.1").is_none());
+        assert!(take("192.0.2.2").is_some());
+        // Whoever gives one up may have another one.
+        drop(held.pop());
+        held.extend(take("192.0.2.1"));
+        assert_eq!(held.len(), connections_per_address_max);
+        // Of IPv6 one has many addresses.
+        let network = take_many("2001:db8::1");
+        assert_eq!(network.len(), connections_per_address_max);
+        assert!(take("2001:db8::2").is_none() && take("2001:db8:0:1::1").is_some());
+        drop(network);
+        for address in ["127.0.0.1", "127.0.0.2", "::1", "192.0.2.9"] {
+            assert_eq!(take_many(address).len(), 10, "{address}");
+        }
+        // Of all there are only so many for anybody.
+        let own = [take_many("127.0.0.1"), take_many("127.0.0.1")];
+        assert_eq!(own.iter().map(Vec::len).sum::<usize>(), connections_max - held.len());
+    }
 }

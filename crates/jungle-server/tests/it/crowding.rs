@@ -1,5 +1,7 @@
 //! What one address can take of a server. This machine's own addresses are not counted, so the
-//! client comes from another one, of a network of the test's own.
+//! client comes from another one, of a network of the test's own. Where the system gives none, that
+//! is skipped: how connections are counted is tried in `accept/mod.rs`, too, and how requests are
+//! by what a proxy says.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
