@@ -160,7 +160,7 @@ pub(crate) fn found(told: &Json) -> (String, String) {
 }
 
 fn problem(status: &str, kind: &str) -> (String, String) {
-    let told = json!({"type": format!("urn:jungle:{kind}"), "detail": "not now"});
+    let told = json!({"type": format!("/docs#problem-{kind}"), "detail": "not now"});
     (status.to_owned(), told.to_string())
 }
 

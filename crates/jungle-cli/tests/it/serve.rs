@@ -130,7 +130,7 @@ fn server_says_which_other_cluster_has_a_tree() {
         assert!(answer.starts_with("HTTP/1.1 421 "), "{asked}: {answer}");
     }
     let told = json(&a.send("GET /api/v1/trees/t/node?path=/a", ""));
-    assert_eq!(told["type"], "urn:jungle:elsewhere");
+    assert_eq!(told["type"], "/docs#problem-elsewhere");
     let at = "https://shop.example";
     assert_eq!(told["hint"], format!("ask for {at}/api/v1/trees/t/node?path=/a"));
     let server = serde_json::json!([

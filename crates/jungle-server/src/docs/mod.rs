@@ -258,3 +258,18 @@ fn members(json: &Json) -> impl Iterator<Item = (&str, &Json)> {
 fn string(json: &Json) -> String {
     json.as_str().unwrap_or_default().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Problem;
+
+    #[test]
+    fn type_of_each_problem_leads_to_what_is_said_of_it() {
+        for &kind in Kind::ALL {
+            let body: Json = serde_json::from_str(&Problem::new(kind, "so").body()).unwrap();
+            let anchor = body["type"].as_str().unwrap().strip_prefix("/docs#").unwrap();
+            assert!(PAGE.contains(&format!("<dt id=\"{anchor}\">")), "{anchor}");
+        }
+    }
+}

@@ -11,6 +11,10 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use table::{Kind, not_yet};
 
+/// How the `type` of each problem begins, with its name behind it: where the page that every server
+/// has tells of it.
+pub(crate) const TYPES: &str = "/docs#problem-";
+
 /// Why a request was not done.
 #[derive(Debug)]
 pub(crate) struct Problem(Box<Parts>);
@@ -141,7 +145,7 @@ impl Problem {
     pub(crate) fn body(&self) -> String {
         let (name, status, title) = self.0.kind.row();
         let mut body = json!({
-            "type": format!("urn:jungle:{name}"),
+            "type": format!("{TYPES}{name}"),
             "title": title,
             "status": status.as_u16(),
             "detail": self.0.detail,
@@ -171,7 +175,7 @@ mod tests {
         let problem = Problem::bad("limit is 0").within("query").hint("at least 1");
         let body: Value = serde_json::from_str(&problem.body()).unwrap();
         let expected = json!({
-            "type": "urn:jungle:bad-request",
+            "type": "/docs#problem-bad-request",
             "title": "The request is not as it must be",
             "status": 400,
             "detail": "query: limit is 0",

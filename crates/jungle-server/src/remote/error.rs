@@ -5,6 +5,8 @@ use std::io;
 use axum::http::StatusCode;
 use serde::Deserialize;
 
+use crate::problem::TYPES;
+
 /// Why a server did not do what it was asked.
 ///
 /// ```
@@ -137,7 +139,7 @@ impl RemoteError {
         let told = serde_json::from_slice::<Told>(body).ok();
         let refused = told.and_then(|told| {
             let Told { kind, detail, hint, mut conflicts, conflict_count, taken } = told;
-            let kind = kind.strip_prefix("urn:jungle:")?.to_owned();
+            let kind = kind.strip_prefix(TYPES)?.to_owned();
             let conflicts_left_out = conflict_count.unwrap_or(0).saturating_sub(conflicts.len());
             conflicts.extend(taken.into_iter().map(RemoteConflict::taken));
             Some(RemoteError::Refused { kind, detail, hint, conflicts, conflicts_left_out })

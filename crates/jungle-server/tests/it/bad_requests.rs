@@ -284,7 +284,7 @@ fn people_are_told_on_a_page_why_they_are_not_let_in() {
             let refused = (0..500).map(|_| ask(&request)).find(|it| it.starts_with(&begin));
             let refused = refused.unwrap_or_else(|| panic!("{request}"));
             let is_page = refused.contains("content-type: text/html") && refused.contains("<h1>");
-            let is_problem = refused.contains("urn:jungle:");
+            let is_problem = refused.contains("/docs#problem-");
             let expected = !path.starts_with("/api/");
             assert_eq!((is_page, is_problem), (expected, !expected), "{refused}");
             assert_eq!(refused.contains("retry-after: 1\r\n"), status == "429", "{refused}");
@@ -426,7 +426,8 @@ fn connection_beyond_the_limit_is_refused_and_others_go_on() {
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
     let problem = refused.split_once("\r\n\r\n").unwrap().1;
     let problem: serde_json::Value = serde_json::from_str(problem).unwrap();
-    assert_eq!((&problem["type"], &problem["status"]), (&"urn:jungle:full".into(), &503.into()));
+    let told = (&problem["type"], &problem["status"]);
+    assert_eq!(told, (&"/docs#problem-full".into(), &503.into()));
     held[0]
         .write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         .unwrap();

@@ -89,7 +89,7 @@ fn one_address_does_not_crowd_out_others() {
         let told = answers.find(|answer| answer.starts_with("HTTP/1.1 429 ")).unwrap();
         let told = told.to_ascii_lowercase();
         assert!(
-            told.contains("retry-after: 1\r\n") && told.contains("urn:jungle:too-many"),
+            told.contains("retry-after: 1\r\n") && told.contains("/docs#problem-too-many"),
             "{told}"
         );
         drop(answers);
@@ -97,7 +97,8 @@ fn one_address_does_not_crowd_out_others() {
         let mut held: Vec<Client> = (1..CONNECTIONS).map(|_| client()).collect();
         held.iter_mut().for_each(|held| assert_ne!(held.ask(), ""));
         let full = client().ask();
-        assert!(full.starts_with("HTTP/1.1 503 ") && full.contains("urn:jungle:full"), "{full}");
+        let is_full = full.starts_with("HTTP/1.1 503 ") && full.contains("/docs#problem-full");
+        assert!(is_full, "{full}");
         // Whoever gives one up may have another one.
         drop(held.pop());
         while client().ask().starts_with("HTTP/1.1 503 ") {}

@@ -71,7 +71,10 @@ fn what_cannot_be_loaded_is_an_answer() {
         let answer = served
             .raw(format!("{head}\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes());
         assert!(answer.starts_with("HTTP/1.1 500 "), "{path}: {answer}");
-        assert!(answer.contains("urn:jungle:failed") && answer.contains("is damaged"), "{answer}");
+        assert!(
+            answer.contains("/docs#problem-failed") && answer.contains("is damaged"),
+            "{answer}"
+        );
     }
     // The head of an export is sent before the rest is looked at.
     let export =

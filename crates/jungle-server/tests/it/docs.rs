@@ -45,7 +45,8 @@ fn page_has_every_problem() {
     assert!(names.len() > 25, "{names:?}");
     for (path, status) in [("/api/v1/trees/none", 404), ("/api/v1/trees?limit=x", 400)] {
         let name = served.get(path).problem();
-        let row = format!("<code>urn:jungle:{name}</code> <span class=\"quiet\">{status}</span>");
+        let row =
+            format!("<code>/docs#problem-{name}</code> <span class=\"quiet\">{status}</span>");
         assert!(page.contains(&row), "{row}");
     }
 }

@@ -161,7 +161,7 @@ impl Answer {
     pub(crate) fn problem(&self) -> String {
         let body = self.json();
         assert_eq!(body["status"], self.status.as_u16(), "{body}");
-        body["type"].as_str().unwrap().trim_start_matches("urn:jungle:").to_owned()
+        body["type"].as_str().unwrap().trim_start_matches("/docs#problem-").to_owned()
     }
 
     #[track_caller]
