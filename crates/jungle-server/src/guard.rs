@@ -14,7 +14,7 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderMap, HeaderName, HeaderValue,
     IF_NONE_MATCH, ORIGIN, REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{Method, Request, Uri};
+use axum::http::{Method, Request, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -105,7 +105,10 @@ pub(crate) async fn guard(
         .then(|| (request.method().clone(), request.uri().clone()));
     let checked = check(&app, &mut request, began);
     let client = request.extensions().get().map(|client: &Client| client.address);
-    let who = request.extensions().get::<Who>().and_then(Who::name);
+    let who = request.extensions().get::<Who>();
+    let stranger = who.filter(|who| who.is_public() && !access::is_open(request.uri()));
+    let stranger = stranger.map(|_| (request.method().clone(), request.uri().clone()));
+    let who = who.and_then(Who::name);
     let mut response = match checked {
         Ok(()) => match cluster::fresh(&app, Asked::of(&request)).await {
             Ok(()) => answer(&app, request, next).await,
@@ -113,6 +116,12 @@ pub(crate) async fn guard(
         },
         Err(answer) => *answer,
     };
+    // Somebody else may do it: whoever that is says so next time.
+    if let Some((method, uri)) = stranger
+        && response.status() == StatusCode::FORBIDDEN
+    {
+        response = access::stranger(&method, &uri);
+    }
     if response.extensions().get::<Bug>().is_some() {
         app.metrics.panics.count();
     }
@@ -187,8 +196,8 @@ fn check(app: &App, request: &mut Request<Body>, now: Instant) -> Result<(), Box
     };
     let who = gate.who(request.headers(), request.extensions().get::<Client>(), now);
     let who = who.map_err(|problem| Box::new(problem.into_response()))?;
-    if matches!(who, Who::Stranger) && !access::is_open(request.uri()) {
-        return Err(Box::new(access::stranger(request)));
+    if who.is_refused(request.method()) && !access::is_open(request.uri()) {
+        return Err(Box::new(access::stranger(request.method(), request.uri())));
     }
     request.extensions_mut().insert(who);
     Ok(())

@@ -24,7 +24,8 @@ first if it is not there; or a file, NAME.toml, for `jungle serve --access`. A s
 takes changes in within a second or two.
 
 Roles: read; write, which is also to edit; admin, which is also to make, rename and delete trees. \
-A TREE is a name; with a `*` behind it, all whose names begin so.";
+A TREE is a name; with a `*` behind it, all whose names begin so. WHO may be `public`: that is \
+everybody, those too who do not say who they are, and can be given the role read only.";
 
 /// Say who may do what over HTTP; without it, everybody who reaches the server may do everything
 #[derive(clap::Args)]
@@ -60,7 +61,7 @@ enum What {
     Grant {
         /// The folder that is served
         dir: PathBuf,
-        /// The user or token
+        /// The user or token, or `public`
         who: String,
         /// The tree or trees
         tree: String,
@@ -74,7 +75,7 @@ enum What {
     Revoke {
         /// The folder that is served
         dir: PathBuf,
-        /// The user or token
+        /// The user or token, or `public`
         who: String,
         /// The tree or trees, as in the grant
         tree: Option<String>,
@@ -296,23 +297,27 @@ struct Revoked<'a> {
 
 fn list(access: &Access, context: &Context<'_>) -> Result<(), Failure> {
     let mut out = stdout();
-    for person in access.people() {
-        let told = |grant: Option<&'_ Grant>| {
-            let kind = if person.is_user { "user" } else { "token" };
-            let expires = person.expires.map(time::text);
-            let path = grant.map(|grant| grant.path.to_string());
-            let role = grant.map(|grant| grant.role.to_string());
-            (kind, expires, path, role)
-        };
-        let grants = access.grants().iter().filter(|grant| grant.who == person.name);
+    let people = access.people().map(|person| {
+        let kind = if person.is_user { "user" } else { "token" };
+        (person.name, kind, person.expires)
+    });
+    let is_public = access.grants().iter().any(|grant| grant.who == Access::PUBLIC);
+    let everybody = is_public.then_some((Access::PUBLIC, "everybody", None));
+    for (name, kind, expires) in people.chain(everybody) {
+        let grants = access.grants().iter().filter(|grant| grant.who == name);
         let mut grants: Vec<Option<&Grant>> = grants.map(Some).collect();
         if grants.is_empty() {
             grants.push(None);
         }
         for grant in grants {
-            let (kind, expires, path, role) = told(grant);
-            let tree = grant.map(|grant| &*grant.tree);
-            let told = Told { name: person.name, kind, expires, tree, path, role };
+            let told = Told {
+                name,
+                kind,
+                expires: expires.map(time::text),
+                tree: grant.map(|grant| &*grant.tree),
+                path: grant.map(|grant| grant.path.to_string()),
+                role: grant.map(|grant| grant.role.to_string()),
+            };
             match context.format {
                 Format::Json => json_line(&mut out, &told)?,
                 Format::Text => text(&mut out, &told)?,

@@ -91,6 +91,21 @@ fn those_who_change_an_access_file_at_once_undo_nothing() {
 }
 
 #[test]
+fn what_everybody_may_read_is_granted_listed_and_taken_back() {
+    let folder = Folder::new("access-public");
+    let public = |verb: &str, more: &[&str]| {
+        folder.run(&[&["access", verb, "access.toml", "public"][..], more].concat())
+    };
+    public("grant", &["news", "read"]).check_code(0);
+    public("grant", &["news", "write"]).check_code(1);
+    public("add-user", &[]).check_code(1);
+    let list = || folder.run(&["access", "list", "access.toml"]).out;
+    assert_eq!(list(), "public  everybody, read news /\n");
+    public("revoke", &["news"]).check_code(0);
+    assert_eq!(list(), "");
+}
+
+#[test]
 fn a_folder_that_is_written_elsewhere_can_be_looked_at() {
     let folder = Folder::new("beside");
     folder.write("a.json", r#"{"a":1}"#);

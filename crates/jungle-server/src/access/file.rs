@@ -149,6 +149,19 @@ pub struct Person<'a> {
 }
 
 impl Access {
+    /// Whose name stands in a grant for everybody, those too who do not say who they are. Nobody
+    /// else has it, and all that can be granted to it is to read.
+    ///
+    /// ```
+    /// use jungle_server::{Access, Grant, Role};
+    /// let mut access = Access::default();
+    /// let (who, tree) = (Access::PUBLIC.to_owned(), "news".to_owned());
+    /// access.grant(Grant { who, tree, path: jungle::Path::root(), role: Role::Read })?;
+    /// assert!(access.add_user(Access::PUBLIC, None).is_err());
+    /// # Ok::<(), jungle_server::AccessError>(())
+    /// ```
+    pub const PUBLIC: &str = "public";
+
     /// Reads a file.
     ///
     /// # Errors
@@ -277,11 +290,10 @@ impl Access {
     /// Gives somebody a role; what was granted for the same trees and path before ends.
     ///
     /// # Errors
-    /// When there is nobody of the name.
+    /// When there is nobody of the name, or [everybody](Access::PUBLIC) would get more than
+    /// [`Role::Read`].
     pub fn grant(&mut self, grant: Grant) -> Result<(), AccessError> {
-        if !self.has(&grant.who) {
-            return Err(AccessError::NoSuchName { name: grant.who });
-        }
+        check_grant(&grant, |who| self.has(who))?;
         let place = |of: &Grant| (of.who.clone(), of.tree.clone(), of.path.clone());
         self.grants.retain(|old| place(old) != place(&grant));
         self.grants.push(grant);
@@ -309,7 +321,7 @@ impl Access {
     /// # Ok::<(), jungle_server::AccessError>(())
     /// ```
     pub fn revoke(&mut self, who: &str, tree: Option<&str>) -> Result<(), AccessError> {
-        if !self.has(who) {
+        if who != Access::PUBLIC && !self.has(who) {
             return Err(AccessError::NoSuchName { name: who.to_owned() });
         }
         let is_of = |grant: &Grant| tree.is_none_or(|tree| grant.tree == tree);
@@ -367,10 +379,7 @@ impl Access {
             let why = format!("the password of {:?} is no hash made with argon2id", user.name);
             return Err(AccessError::Wrong(why));
         }
-        match self.grants.iter().find(|grant| !names.contains(&*grant.who)) {
-            Some(grant) => Err(AccessError::NoSuchName { name: grant.who.clone() }),
-            None => Ok(()),
-        }
+        self.grants.iter().try_for_each(|grant| check_grant(grant, |who| names.contains(who)))
     }
 
     pub(super) fn user(&self, name: &str) -> Option<&User> {
@@ -439,13 +448,36 @@ impl Access {
             && self.of(who).eq(other.of(who))
     }
 
+    /// Is something granted to everybody?
+    pub(super) fn is_public(&self) -> bool {
+        self.grants.iter().any(|grant| grant.who == Access::PUBLIC)
+    }
+
+    /// What is granted to somebody, and to everybody.
     fn of(&self, who: &str) -> impl Iterator<Item = &Grant> {
-        self.grants.iter().filter(move |grant| grant.who == who)
+        self.grants.iter().filter(move |grant| grant.who == who || grant.who == Access::PUBLIC)
+    }
+}
+
+/// Refuses a grant for nobody, and one by which everybody could do more than read.
+fn check_grant(grant: &Grant, is_there: impl Fn(&str) -> bool) -> Result<(), AccessError> {
+    match &*grant.who {
+        Access::PUBLIC if grant.role > Role::Read => {
+            let why = format!("{:?} is everybody, and has the role read only", Access::PUBLIC);
+            Err(AccessError::Wrong(why))
+        }
+        Access::PUBLIC => Ok(()),
+        who if is_there(who) => Ok(()),
+        who => Err(AccessError::NoSuchName { name: who.to_owned() }),
     }
 }
 
 /// A name is shown as the author of commits.
 fn check_name(name: &str) -> Result<(), AccessError> {
+    if name == Access::PUBLIC {
+        let why = format!("nobody can have the name {name:?}: it stands for everybody");
+        return Err(AccessError::Wrong(why));
+    }
     let is_right = !name.is_empty()
         && name.len() <= AUTHOR_BYTES_MAX
         && name.trim() == name

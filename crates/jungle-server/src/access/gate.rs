@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, COOKIE, HeaderValue, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, Method, Request, Uri};
+use axum::http::{HeaderMap, Method, Uri};
 use axum::response::{IntoResponse, Response};
 use jungle::{Clock, SystemClock};
 use tokio::sync::{Semaphore, watch};
@@ -83,7 +82,7 @@ impl Gate {
                 let found = session(headers, cookie_name(client));
                 let found = found.and_then(|secret| self.sessions.find(secret, &access, now));
                 let Some(Found { name, until, alive }) = found else {
-                    return Ok(Who::Stranger);
+                    return Ok(Who::stranger(access, changes));
                 };
                 (name.into(), Until { time: Some(until), session: Some(alive) })
             }
@@ -129,12 +128,12 @@ pub(crate) fn is_page(uri: &Uri) -> bool {
         || path.starts_with("/explorer")
 }
 
-/// What a stranger is answered: a page on which to log in, where a page was asked for. Who sends a
-/// form may have been logged in when the page with it came, and have written much: nothing leads
-/// away from that by itself.
-pub(crate) fn stranger(request: &Request<Body>) -> Response {
-    match (is_page(request.uri()), request.method()) {
-        (true, &Method::GET) => login::first(request.uri()),
+/// What a stranger is answered who may not do what was asked: a page on which to log in, where a
+/// page was asked for. Who sends a form may have been logged in when the page with it came, and
+/// have written much: nothing leads away from that by itself.
+pub(crate) fn stranger(method: &Method, uri: &Uri) -> Response {
+    match (is_page(uri), method) {
+        (true, &Method::GET) => login::first(uri),
         (true, &Method::POST) => {
             let detail = "Nobody is logged in here any more, so nothing was done. Log in on a page \
                           of its own, go back to what you wrote, and send it again.";

@@ -78,7 +78,7 @@ impl FromStr for Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
-    /// The name of a user or of a token.
+    /// The name of a user or of a token, or [everybody](crate::Access::PUBLIC).
     pub who: String,
     /// The name of a tree; with a `*` behind it, all trees whose names begin so: `*` is all trees.
     pub tree: String,

@@ -168,11 +168,12 @@ impl Visitor {
         Ok(self.trees.0.by(&self.meta(None, None)?).delete_tree(name)?)
     }
 
-    /// All of it, for those who may read everything.
+    /// All of it, for those who may read everything. What everybody may read are trees, and not how
+    /// the server fares.
     pub(crate) fn everything(&self) -> Option<&Jungle> {
         let may = match &self.who {
             Who::Anybody => true,
-            Who::Stranger => false,
+            Who::Stranger | Who::Public(_) => false,
             Who::Known(known) => known.access.may_everywhere(&known.name, Role::Read),
         };
         may.then_some(&self.trees.0)
@@ -192,7 +193,7 @@ impl Visitor {
     pub(crate) fn administer(&self, what: &str) -> Result<(), Problem> {
         let may = match &self.who {
             Who::Anybody => true,
-            Who::Stranger => false,
+            Who::Stranger | Who::Public(_) => false,
             Who::Known(known) => known.access.may_everywhere(&known.name, Role::Admin),
         };
         may.then_some(()).ok_or_else(|| {
@@ -216,7 +217,7 @@ impl Visitor {
         }
         let may = match &self.who {
             Who::Anybody => true,
-            Who::Stranger => false,
+            Who::Stranger | Who::Public(_) => false,
             Who::Known(known) => known.access.may_anywhere(&known.name, Role::Write),
         };
         may.then_some(()).ok_or_else(|| {
@@ -238,7 +239,7 @@ impl Visitor {
             _ if self.is_withheld(Need::part(role)) => Vec::new(),
             Who::Anybody => vec![Path::root()],
             Who::Stranger => Vec::new(),
-            Who::Known(Known { name, access, .. }) => access.tops(name, tree, role),
+            Who::Known(known) | Who::Public(known) => known.access.tops(&known.name, tree, role),
         }
     }
 
@@ -246,7 +247,7 @@ impl Visitor {
     pub(crate) fn creates(&self) -> bool {
         let may = match &self.who {
             Who::Anybody => true,
-            Who::Stranger => false,
+            Who::Stranger | Who::Public(_) => false,
             Who::Known(known) => known.access.may_create(&known.name),
         };
         may && !self.is_withheld(Need::whole(Role::Admin))
@@ -269,7 +270,7 @@ impl Visitor {
     pub(crate) fn name(&self) -> Option<&str> {
         match &self.who {
             Who::Known(known) => Some(&known.name),
-            Who::Anybody | Who::Stranger => None,
+            Who::Anybody | Who::Stranger | Who::Public(_) => None,
         }
     }
 
@@ -337,22 +338,21 @@ impl Visitor {
         if self.is_withheld(need) {
             return false;
         }
-        match (&self.who, need.place) {
-            (Who::Anybody, _) => true,
-            (Who::Stranger, _) => false,
-            (Who::Known(Known { name, access, .. }), Some(path)) => {
-                access.may(name, tree, path, need.role)
-            }
-            (Who::Known(Known { name, access, .. }), None) => {
-                access.may_somewhere(name, tree, need.role)
-            }
+        let Known { name, access, .. } = match &self.who {
+            Who::Anybody => return true,
+            Who::Stranger => return false,
+            Who::Known(known) | Who::Public(known) => known,
+        };
+        match need.place {
+            Some(path) => access.may(name, tree, path, need.role),
+            None => access.may_somewhere(name, tree, need.role),
         }
     }
 
     /// What of the tree may be told to this one.
     pub(crate) fn view(&self, tree: &str) -> View {
         match &self.who {
-            Who::Known(Known { name, access, .. }) => access.view(name, tree),
+            Who::Known(known) | Who::Public(known) => known.access.view(&known.name, tree),
             // A stranger does not come as far as a tree.
             Who::Anybody | Who::Stranger => View::WHOLE,
         }
@@ -365,7 +365,7 @@ impl Visitor {
             return Ok(self.clone());
         };
         match gate.who(headers, self.client.as_ref(), Instant::now())? {
-            Who::Stranger => Err(refused("the session has ended")),
+            Who::Stranger | Who::Public(_) => Err(refused("the session has ended")),
             who => Ok(Visitor { who, ..self.clone() }),
         }
     }
@@ -374,7 +374,7 @@ impl Visitor {
     /// what was begun before must be asked for again.
     pub(crate) async fn changed(&mut self) {
         match &mut self.who {
-            Who::Known(known) => tokio::select! {
+            Who::Known(known) | Who::Public(known) => tokio::select! {
                 // That nobody is left who could change it means the server stops.
                 _ = known.changes.changed() => {}
                 () = known.until.wait() => {}

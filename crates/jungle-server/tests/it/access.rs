@@ -632,6 +632,56 @@ fn everybody_is_told_who_they_are_and_what_they_may_do() {
 }
 
 #[test]
+fn what_everybody_may_read_is_read_without_a_name() {
+    let mut guarded = Guarded::with("public", &[("ana", "u", "/", Role::Write)], |access, _| {
+        access.grant(grant(Access::PUBLIC, "t", "/a", Role::Read)).unwrap();
+        let more = access.grant(grant(Access::PUBLIC, "t", "/b", Role::Write));
+        assert!(matches!(more, Err(AccessError::Wrong(_))));
+    });
+    let part = "/api/v1/trees/t/node?path=/a";
+    for (path, stranger, ana) in [
+        (part, 200, 200),
+        ("/api/v1/trees/t/node", 401, 403),
+        ("/api/v1/trees/u/node", 404, 200),
+        ("/api/v1/trees/v/node", 404, 404),
+        ("/boards", 200, 200),
+        ("/metrics", 401, 403),
+        ("/status", 303, 403),
+    ] {
+        let told = [guarded.served.get(path), guarded.get("ana", path)];
+        assert_eq!(told.map(|answer| answer.status.as_u16()), [stranger, ana], "{path}");
+    }
+    let me = guarded.served.get("/api/v1/me?tree=t").expect(200);
+    assert_eq!((&me["name"], &me["creates"]), (&Json::Null, &json!(false)));
+    assert_eq!((&me["tree"]["reads"], &me["tree"]["writes"]), (&json!(["/a"]), &json!([])));
+    let edit = r#"{"edits":[{"op":"put","path":"/a","attribute":"n","value":1}]}"#;
+    assert_eq!(guarded.served.post("/api/v1/trees/t/commits", edit).status, 401);
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let refused = guarded.served.send("POST", "/login", &form, Some("name=ana&password=wrong"));
+    assert!(refused.status == 403 && refused.text.contains("is wrong"), "{}", refused.text);
+
+    let mut events = guarded.served.watch("t/watch?path=/a", "");
+    guarded.access.revoke(Access::PUBLIC, None).unwrap();
+    guarded.access.write(&guarded.file).unwrap();
+    assert_eq!(events.next(), None);
+    assert_eq!(guarded.served.get(part).status, 401);
+    assert_eq!(guarded.get("ana", part).status, 404);
+}
+
+#[test]
+fn file_lets_everybody_read_and_nothing_else() {
+    let text =
+        |role: &str| format!("[[grant]]\nwho = \"public\"\ntree = \"*\"\nrole = \"{role}\"\n");
+    assert_eq!(Access::parse(&text("read")).unwrap().grants().len(), 1);
+    for role in ["write", "admin"] {
+        assert!(Access::parse(&text(role)).is_err(), "{role}");
+    }
+    let mut access = Access::default();
+    assert!(access.add_user(Access::PUBLIC, None).is_err());
+    assert!(access.add_token(Access::PUBLIC, None).is_err());
+}
+
+#[test]
 fn board_offers_what_one_may_do() {
     let granted = [("ana", "*", "/", Role::Admin), ("ben", "b", "/", Role::Read)];
     let guarded = Guarded::new("board-offers", &granted);
