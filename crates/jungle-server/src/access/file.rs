@@ -7,6 +7,7 @@ use std::path::{Path as FsPath, PathBuf};
 
 use blake3::Hash;
 use jungle::{Key, Timestamp};
+use jungle_words::time;
 use serde::{Deserialize, Serialize};
 
 use super::grants::{Grant, Role};
@@ -448,6 +449,28 @@ impl Access {
             && self.of(who).eq(other.of(who))
     }
 
+    /// What is otherwise in a newer file, each in a few words: `+` has come, `-` is gone. Whoever
+    /// has another password or token than before is both.
+    pub(super) fn changes(&self, newer: &Access) -> Vec<String> {
+        let (old, new) = (self.all(), newer.all());
+        let gone = old.difference(&new).map(|(what, _)| format!("- {what}"));
+        gone.chain(new.difference(&old).map(|(what, _)| format!("+ {what}"))).collect()
+    }
+
+    /// Who there is and what is granted, each with the hash of its secret, if it has one.
+    fn all(&self) -> BTreeSet<(String, String)> {
+        let users = self.users.iter();
+        let users = users.map(|user| (format!("user {:?}", user.name), user.password.clone()));
+        let tokens = self.tokens.iter().map(|Token { name, hash, expires }| {
+            let until = expires.map(|end| format!(" until {}", time::text(end)));
+            (format!("token {name:?}{}", until.unwrap_or_default()), hash.to_string())
+        });
+        let grants = self.grants.iter().map(|Grant { who, tree, path, role }| {
+            (format!("{role} {tree:?} {path} for {who:?}"), String::new())
+        });
+        users.chain(tokens).chain(grants).collect()
+    }
+
     /// Is something granted to everybody?
     pub(super) fn is_public(&self) -> bool {
         self.grants.iter().any(|grant| grant.who == Access::PUBLIC)
@@ -556,5 +579,39 @@ mod as_time {
         let wrong =
             || D::Error::custom(format!("{text:?} is no time such as 2027-01-31T12:00:00Z"));
         time::parse(&text).map(Some).ok_or_else(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_changed_is_told_without_secrets() {
+        let grant = |who: &str, role| {
+            let (who, tree, path) = (who.to_owned(), "notes".to_owned(), jungle::Path::root());
+            Grant { who, tree, path, role }
+        };
+        let mut old = Access::default();
+        old.add_user("ana", None).unwrap();
+        old.add_token("ci", None).unwrap();
+        old.grant(grant("ana", Role::Read)).unwrap();
+        old.grant(grant("ci", Role::Read)).unwrap();
+        assert!(old.changes(&old).is_empty());
+        let mut new = old.clone();
+        new.add_user("ana", None).unwrap();
+        new.revoke("ci", None).unwrap();
+        new.grant(grant("ana", Role::Write)).unwrap();
+        new.add_token("x \"y", Some(Timestamp::from_micros(0))).unwrap();
+        let expected = [
+            "- read \"notes\" / for \"ana\"",
+            "- read \"notes\" / for \"ci\"",
+            "- token \"ci\"",
+            "- user \"ana\"",
+            "+ token \"x \\\"y\" until 1970-01-01T00:00:00.000000Z",
+            "+ user \"ana\"",
+            "+ write \"notes\" / for \"ana\"",
+        ];
+        assert_eq!(old.changes(&new), expected);
     }
 }

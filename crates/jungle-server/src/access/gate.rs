@@ -32,6 +32,9 @@ pub(super) fn cookie_name(client: Option<&Client>) -> &'static str {
 /// Passwords that are looked at at a time; each takes 19 MiB and a processor.
 const PASSWORDS_MAX: usize = 2;
 
+/// So many changes of an access file are noted at a time.
+const CHANGES_MAX: usize = 50;
+
 /// What is there when there is an access file.
 pub(crate) struct Gate {
     file: PathBuf,
@@ -99,16 +102,29 @@ impl Gate {
 
     fn read(&self) -> Result<(), AccessError> {
         let access = Access::read(&self.file)?;
+        // Nobody else changes it, so nobody need wait while it is compared.
+        let changes = told(&self.access().changes(&access));
         self.access.send_if_modified(|old| {
             let is_new = **old != access;
             *old = Arc::new(access);
             if is_new {
-                tracing::info!(file = %self.file.display(), "what is granted has changed");
+                let (file, changes) = (self.file.display(), &*changes);
+                tracing::info!(%file, changes, "what is granted has changed");
             }
             is_new
         });
         Ok(())
     }
+}
+
+/// Changes, as they are noted: of many the first ones.
+fn told(changes: &[String]) -> String {
+    let more = changes.len().saturating_sub(CHANGES_MAX);
+    let mut told = changes[..changes.len() - more].to_vec();
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    told.join("; ")
 }
 
 /// May anybody ask for this? Only what is the same for everybody, and the page to log in.
