@@ -27,13 +27,13 @@ function command() {
 
 /**
  * As `serve`, where each of these people has a role for all trees, or roles for parts of some
- * (`[[tree, role, path]]`), and nobody else any.
+ * (`[[tree, role, path]]`), and nobody else any; `public` is everybody, without a name.
  */
 async function serveGuarded(people) {
   const folder = mkdtempSync(join(tmpdir(), 'jungle-'))
   const access = (words, input) => execFileSync(command(), ['access', ...words], { input })
   for (const [name, granted] of Object.entries(people)) {
-    access(['add-user', folder, name, '--password-stdin'], `${PASSWORD}\n`)
+    if (name !== 'public') access(['add-user', folder, name, '--password-stdin'], `${PASSWORD}\n`)
     const grants = typeof granted === 'string' ? [['*', granted, '/']] : granted
     for (const [tree, role, path] of grants) access(['grant', folder, name, tree, role, path])
   }

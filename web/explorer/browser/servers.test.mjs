@@ -46,7 +46,7 @@ test('the servers of a cluster are listed, and have the same trees', { timeout: 
     await told.getByRole('cell', { name: /^(appends|guest|follows)$/ }).nth(1).waitFor()
     const away = told.getByRole('status').filter({ hasText: 'The log does not answer' })
     assert.equal(await away.count(), 0)
-    const problem = JSON.stringify({ type: 'urn:jungle:stopped', title: 'Stopped', status: 503 })
+    const problem = JSON.stringify({ type: '/docs#problem-stopped', title: 'Stopped', status: 503 })
     const refuse = (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: problem })
     await cut.route('**/api/v1/cluster', refuse)
     await away.waitFor()
@@ -143,6 +143,29 @@ visitGuarded('who may only read is offered nothing else, and logs out', { ana: '
   await page.getByRole('link', { name: 'kept' }).waitFor()
   await page.getByLabel('name of a new tree').waitFor({ state: 'detached' })
   assert.equal(await offered('delete kept').count(), 0)
+  assert.deepEqual(complaints, [])
+})
+
+visitGuarded('a stranger reads what is public, and is offered to log in', { ana: 'admin', public: 'read' }, '/explorer/', async ({ page, url, complaints }) => {
+  const offered = (name) => page.getByRole('button', { name })
+  await offered('Log in').click()
+  await logIn(page, 'ana')
+  await page.getByLabel('name of a new tree').fill('kept')
+  await offered('Create').click()
+  await offered('Add a child').waitFor()
+  await offered('Log out').click()
+
+  await page.getByLabel('Password').waitFor()
+  await page.goto(`${url}/explorer/?tree=kept`)
+  await page.getByText('You may read this tree, and not change it.').waitFor()
+  await offered('Log in').waitFor()
+  assert.equal(await offered('Log out').count(), 0)
+  assert.equal(await offered('Add a child').count(), 0)
+  const asked = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  await page.getByRole('link', { name: 'Jungle' }).click()
+  await page.getByRole('link', { name: 'kept', exact: true }).waitFor()
+  assert.ok(!asked.includes('/api/v1/cluster'), 'who asks for that is led to where one logs in')
   assert.deepEqual(complaints, [])
 })
 

@@ -77,7 +77,7 @@ function isWriting(): boolean {
 }
 
 /** To the page on which to log in, and from there back to here. */
-function logIn(): void {
+export function logIn(): void {
   const here = location.pathname + location.search + location.hash
   location.assign(`/login?next=${encodeURIComponent(here)}`)
 }

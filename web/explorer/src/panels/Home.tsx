@@ -52,7 +52,8 @@ export function Home({ app }: { app: App }) {
           </tbody>
         </table>
       )}
-      <Cluster />
+      {/* A stranger who asks for it is led to where one logs in. */}
+      {app.me && !app.isStranger && <Cluster />}
       <p class="quiet"><a href="/boards">Boards</a> are trees, too. Programs use <a href="/openapi.json">the HTTP interface</a>.</p>
       {asked && <Question app={app} asked={asked} onClose={() => ask(undefined)} />}
     </main>

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { logIn } from '../api/client.ts'
 import type { App, Theme } from '../state/app.ts'
 import { focus } from '../state/focus.ts'
 import { expression } from '../model/words.ts'
@@ -77,6 +78,9 @@ function Search({ app }: { app: App }) {
 /** The name under which edits are made. */
 function Who({ app }: { app: App }) {
   const [isEdited, edit] = useState(false)
+  if (app.isStranger) {
+    return <button type="button" class="link who" onClick={logIn}>Log in</button>
+  }
   if (app.me?.accounts) {
     return (
       <form class="who" method="post" action="/logout">

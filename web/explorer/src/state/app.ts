@@ -304,6 +304,11 @@ export class App {
     this.go({ path, ...(this.address.view === 'search' ? {} : { view: 'node' as const }) })
   }
 
+  /** Is there nobody who has said who they are, where one may? */
+  get isStranger(): boolean {
+    return this.me?.accounts === true && this.me.name === null
+  }
+
   get author(): string {
     return this.me?.name ?? (remembered('author') || 'somebody')
   }
