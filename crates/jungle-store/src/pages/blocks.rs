@@ -54,7 +54,8 @@ struct Sums {
 }
 
 fn damaged(block: u64, what: &str) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, format!("block {block} {what}"))
+    let told = format!("block {block} at byte {} {what}", place(block));
+    io::Error::new(ErrorKind::InvalidData, told)
 }
 
 /// Where in the file a block is.
@@ -432,7 +433,13 @@ mod tests {
                     assert!(found == (if at < HEAD { 3 } else { 4 }, rest.clone()), "{at}");
                     assert!(at < BLOCK || (SUMS + 4 * BLOCKS..SUMS + BLOCK).contains(&at), "{at}");
                 }
-                Err(_) => assert!(at > BLOCK, "{at}"),
+                Err(told) => {
+                    assert!(at > BLOCK, "{at}");
+                    // Where it is in the file, not only its number without the checksums.
+                    let block = at / BLOCK - usize::from(at > SUMS);
+                    let place = format!("block {block} at byte {} ", at / BLOCK * BLOCK);
+                    assert!(told.to_string().starts_with(&place), "{at}: {told}");
+                }
             }
         }
         for (age, head) in heads.iter().rev().enumerate() {
