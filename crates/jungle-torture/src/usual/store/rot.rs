@@ -4,6 +4,7 @@
 //! - One that was not may end early only where nobody can tell damage from a group that was being
 //!   written as the power went away: in the last group (it says then what it cut off), or where a
 //!   whole block with everything to the end of the log became what it was before.
+//! - What is told names the damaged file and, where it says a place, one that the damage is in.
 //! - What is saved of it by a repair is what was committed, and what is not is told.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,6 +143,11 @@ impl Damage {
     fn is_page_of_zeros(&self, files: &Files) -> bool {
         let end = (self.bytes.start + PAGE).min(files[&self.file].len());
         self.what == ZEROS && self.bytes.start.is_multiple_of(PAGE) && self.bytes.end == end
+    }
+
+    /// Is some of it there?
+    fn is_in(&self, place: &Range<usize>) -> bool {
+        self.bytes.start < place.end && place.start < self.bytes.end
     }
 }
 
@@ -303,7 +309,8 @@ impl Log<'_> {
         intact: &Files,
     ) {
         let revision = store.revision().number();
-        if store.report().ignored.is_some() {
+        if let Some(told) = &store.report().ignored {
+            self.check_block(told, damage);
             let is_kept = files.get("pages") == disk.files().get("pages.damaged");
             assert!(is_kept, "LOST: {}", self.describe(damage));
         }
@@ -314,7 +321,7 @@ impl Log<'_> {
             Err(told) => {
                 let is_it = damage.file == "pages" && told.contains("pages");
                 assert!(is_it, "{told} for {}", self.describe(damage));
-                return;
+                return self.check_block(&told, damage);
             }
         };
         let is_some_state = self.known.portraits.get(revision as usize) == Some(&is)
@@ -356,19 +363,38 @@ impl Log<'_> {
         next.min().unwrap_or(last + 1) - frame.first
     }
 
-    /// The error names a file that is damaged, or the place where it was missed.
+    /// The error names a file that is damaged and where, or the place where it was missed.
     fn check_told(&self, error: &OpenError, damage: &Damage, intact: &Files) {
-        let named = match error {
-            OpenError::Damaged { file, .. } | OpenError::UnknownFormat { file, .. } => &**file,
+        let (named, offset) = match error {
+            OpenError::Damaged { file, offset, .. } => (&**file, Some(*offset as usize)),
+            // The header says it.
+            OpenError::UnknownFormat { file, .. } => (&**file, Some(0)),
             OpenError::Missing { .. } => return,
             // Where the log was shortened nothing else has what the checkpoint has.
-            OpenError::Checkpoint(_) if !intact.contains_key(FIRST) => "pages",
+            OpenError::Checkpoint(told) if !intact.contains_key(FIRST) => {
+                self.check_block(&told.to_string(), damage);
+                ("pages", None)
+            }
             other => panic!("told as {other:?}; {}", self.describe(damage)),
         };
         let is_it = named == damage.file || damage.other.as_deref() == Some(named);
         // A mark that is moved into its place is believed, and the log held to it.
         let is_mark = damage.file == "LOCK";
         assert!(is_it || is_mark, "{error:?} for {}", self.describe(damage));
+        if let Some(offset) = offset.filter(|_| named == damage.file) {
+            let is_there = damage.is_in(&place(intact, named, offset));
+            assert!(is_there, "MISPLACED: {error:?} for {}", self.describe(damage));
+        }
+    }
+
+    /// Where a block of the pages is named, the damage is in it, or in its checksum.
+    fn check_block(&self, told: &str, damage: &Damage) {
+        let Some((_, behind)) = told.split_once(" at byte ") else { return };
+        let digits = behind.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let at: usize = digits.parse().unwrap_or_else(|_| panic!("no place is told in {told:?}"));
+        let is_there = damage.is_in(&(at..at + PAGE)) || damage.is_in(&checksum_of(at / PAGE));
+        let is_it = damage.file == "pages" && is_there;
+        assert!(is_it, "MISPLACED: {told} for {}", self.describe(damage));
     }
 
     fn describe(&self, damage: &Damage) -> String {
@@ -385,8 +411,31 @@ fn revision_of(files: &Files) -> u64 {
 /// The first segment of a log that is complete.
 const FIRST: &str = "log/00000000000000000001.log";
 
+/// Bytes in front of the first frame of a segment.
+const HEADER: usize = 36;
+
+/// What begins at an offset of a file: its header, a frame, or else all that is behind.
+fn place(files: &Files, file: &str, offset: usize) -> Range<usize> {
+    let is_it = |frame: &Frame| frame.file == file && frame.bytes.start == offset;
+    match frames(files).into_iter().find(is_it) {
+        Some(frame) => frame.bytes,
+        None if offset == 0 => 0..HEADER,
+        None => offset..usize::MAX,
+    }
+}
+
+/// Where in the pages the checksum of a block of the file is: blocks of them lie between others.
+fn checksum_of(block: usize) -> Range<usize> {
+    const EACH: usize = PAGE / 4;
+    let group = block / (EACH + 1);
+    let sums = (group * (EACH + 1)).max(8);
+    // The ones before it are not counted.
+    let number = if block < 8 { block } else { block - group - 1 };
+    let at = sums * PAGE + number % EACH * 4;
+    at..at + 4
+}
+
 fn frames(files: &Files) -> Vec<Frame> {
-    const HEADER: usize = 36;
     let mut frames = Vec::new();
     for (file, content) in files.iter().filter(|(name, _)| name.ends_with(".log")) {
         let mut at = HEADER;
