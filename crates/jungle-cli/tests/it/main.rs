@@ -47,6 +47,8 @@ mod soak;
 mod spilling;
 mod stat;
 mod tables;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod transcripts;
 mod tryout;
 mod undo;

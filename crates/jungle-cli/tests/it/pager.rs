@@ -1,88 +1,12 @@
 //! A pager, under a real pseudo-terminal: what goes through it, and when there is none.
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
+use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
-
 use crate::Folder;
-
-/// A command before a terminal, that runs.
-struct Seen {
-    child: std::process::Child,
-    terminal: File,
-    bytes: Vec<u8>,
-    text: String,
-}
-
-/// Runs a command with a terminal as its input and both of its outputs.
-fn start(folder: &Folder, args: &[&str], variables: &[(&str, &str)]) -> Seen {
-    start_with(folder, args, variables, None, 0)
-}
-
-/// The same, perhaps with another input, on a terminal with so many columns; 0: it does not say.
-fn start_with(
-    folder: &Folder,
-    args: &[&str],
-    variables: &[(&str, &str)],
-    input: Option<Stdio>,
-    columns: u16,
-) -> Seen {
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&terminal).unwrap();
-    unlockpt(&terminal).unwrap();
-    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    tcsetwinsize(&terminal, size).unwrap();
-    let end: OwnedFd =
-        ioctl_tiocgptpeer(&terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    let stream = || Stdio::from(end.try_clone().unwrap());
-    let mut command = folder.command(args);
-    command.stdin(input.unwrap_or_else(stream)).stdout(stream()).stderr(stream());
-    command.env_remove("PAGER").env_remove("LESS").env("TERM", "xterm");
-    command.envs(variables.iter().copied());
-    Seen {
-        child: command.spawn().unwrap(),
-        terminal: terminal.into(),
-        bytes: Vec::new(),
-        text: String::new(),
-    }
-}
-
-impl Seen {
-    /// Reads until something is seen, or else to the end: where nobody has the terminal any more,
-    /// that is told as an error.
-    fn read_until(&mut self, text: &str) {
-        let mut bytes = [0; 4096];
-        while !self.text.contains(text) {
-            let Ok(read) = self.terminal.read(&mut bytes) else { return };
-            self.bytes.extend_from_slice(&bytes[..read]);
-            self.text = String::from_utf8_lossy(&self.bytes).into_owned();
-        }
-    }
-
-    fn end(mut self) -> (Option<i32>, String) {
-        self.read_until("\0");
-        let code = self.child.wait().unwrap().code();
-        (code, self.text.replace("\r\n", "\n"))
-    }
-}
-
-fn run(folder: &Folder, args: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
-    start(folder, args, variables).end()
-}
-
-/// What a command prints on a terminal with so many columns, through no pager.
-pub(crate) fn run_in_columns(
-    folder: &Folder,
-    args: &[&str],
-    columns: u16,
-) -> (Option<i32>, String) {
-    start_with(folder, args, &[("JUNGLE_PAGER", "")], None, columns).end()
-}
+use crate::terminal::{run, start, start_with};
 
 /// Each line of what a pager shows begins with a colon.
 const COLON: &str = "sed 's/^/: /'";

@@ -87,7 +87,7 @@ fn a_terminal_gets_what_fits() {
         folder.run(&["import", "d", "t", "a.json"]).check_code(0);
         let ls = ["ls", "d", "t", "--format", "table"];
         for columns in [30, 50] {
-            let (code, text) = crate::pager::run_in_columns(&folder, &ls, columns);
+            let (code, text) = crate::terminal::run_in_columns(&folder, &ls, columns);
             assert_eq!(code, Some(0), "{text}");
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert_eq!(widest, Some(usize::from(columns)), "{text}");
@@ -95,7 +95,7 @@ fn a_terminal_gets_what_fits() {
             assert!(rows[1][2].starts_with("one") && rows[1][2].ends_with('…'), "{text}");
             assert_eq!((rows.len(), &*rows[2][0]), (3, "b"), "{text}");
         }
-        let (_, whole) = crate::pager::run_in_columns(&folder, &ls, 100);
+        let (_, whole) = crate::terminal::run_in_columns(&folder, &ls, 100);
         assert!(whole.contains("│ a   ┆ scalar ┆ one two three four five six seven eight nine │"));
     }
 }
