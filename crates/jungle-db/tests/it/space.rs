@@ -5,11 +5,11 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
 use jungle_db::{
-    CollectError, CommitMeta, Jungle, Retention, Revision, Space, SpaceError, SpaceQuery,
-    TreeHandle,
+    CollectError, CommitMeta, Draft, Jungle, NoSuchRevision, Retention, Revision, Space,
+    SpaceError, SpaceQuery, TreeHandle,
 };
 use jungle_testkit::{Rng, for_each_seed};
-use jungle_tree::{Measured, MergeOptions};
+use jungle_tree::{Key, Measured, MergeOptions};
 
 use crate::support::{SharedClock, path, put, tree_in};
 
@@ -158,6 +158,39 @@ fn what_trees_share_is_told_once() {
     assert_eq!(told.trees[0].newest + told.shared, alone);
     assert_eq!(told.snapshots, Measured::default());
     assert_eq!(told.trees.iter().map(|tree| &*tree.name).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+#[test]
+fn a_held_snapshot_outlives_what_is_kept_and_gives_back_what_it_held() {
+    const TEXT_BYTES: u64 = 100 * 10_000;
+    let text = |number: u64| format!("{number:0>10000}");
+    let jungle = Jungle::new().unwrap();
+    let tree = tree_in(&jungle, "t", 100);
+    let put_all = |number: u64| {
+        let put = |tx: &mut Draft| {
+            let mut children = (0..100).map(|child: u64| [Key::from(child)]);
+            children.try_for_each(|child| tx.put_attribute(&child, "text", &*text(number)))
+        };
+        tree.update(put).unwrap();
+    };
+    put_all(0);
+    let held = tree.snapshot();
+    (1..5).for_each(&put_all);
+    tree.set_retention(Retention::Last(1)).unwrap();
+    jungle.apply_retention().unwrap();
+    collect(&jungle);
+    let at = tree.at(held.revision());
+    assert!(matches!(at, Err(NoSuchRevision::TooOld { .. })), "{at:?}");
+    for child in 0..100u64 {
+        let child = held.root().child(&Key::from(child)).unwrap();
+        assert_eq!(child.attribute("text").unwrap().as_text(), Some(&*text(0)));
+    }
+    let told = space(&jungle, &SpaceQuery::new()).snapshots;
+    assert!(told.payload_bytes >= TEXT_BYTES, "{told:?}");
+    drop(held);
+    let given_back = collect(&jungle);
+    assert!(given_back.payload_bytes >= TEXT_BYTES, "{given_back:?} of {told:?}");
+    assert_eq!(space(&jungle, &SpaceQuery::new()).snapshots, Measured::default());
 }
 
 #[test]

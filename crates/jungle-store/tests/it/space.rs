@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use jungle_db::{Clock, NoSuchRevision, Retention, SpaceQuery, Timestamp};
+use jungle_db::{Clock, Draft, NoSuchRevision, Retention, SpaceQuery, Timestamp, TreeHandle};
 use jungle_store::{OpenOptions, Store};
-use jungle_tree::loading;
+use jungle_tree::{Key, Measured, loading};
 
 use crate::support::{Folder, every_kind_of_commit};
 
@@ -111,4 +111,55 @@ fn what_only_became_old_is_dropped_for_good() {
     assert!(matches!(at, Err(NoSuchRevision::TooOld { oldest }) if oldest == newest), "{at:?}");
     let n = loading(|| tree.read().root().attribute("n").unwrap().as_int()).unwrap();
     assert_eq!(n, Some(1999));
+}
+
+#[test]
+fn a_held_snapshot_outlives_what_is_kept_and_gives_back_what_it_held() {
+    const TEXT_BYTES: u64 = 100 * 10_000;
+    let text = |number: u64| format!("{number:0>10000}");
+    let put_all = |tree: &TreeHandle, number: u64| {
+        let put = |tx: &mut Draft| {
+            let mut children = (0..100).map(|child: u64| [Key::from(child)]);
+            children.try_for_each(|child| tx.put_attribute(&child, "text", &*text(number)))
+        };
+        tree.update(put).unwrap();
+    };
+    let folder = Folder::new();
+    let store = Store::open(folder.path()).unwrap();
+    let tree = store.create_tree("t").unwrap();
+    tree.update(|tx| (0..100).try_for_each(|_| tx.append(&[]).map(drop))).unwrap();
+    put_all(&tree, 0);
+    let old = tree.snapshot().revision();
+    (1..5).for_each(|number| put_all(&tree, number));
+    store.checkpoint().unwrap();
+    drop((tree, store));
+
+    // Nothing of it is in memory yet.
+    let store = Store::open(folder.path()).unwrap();
+    let tree = store.open_tree("t").unwrap();
+    let held = tree.at(old).unwrap();
+    tree.set_retention(Retention::Last(1)).unwrap();
+    store.apply_retention().unwrap();
+    store.collect().unwrap();
+    store.checkpoint().unwrap();
+    store.compact().unwrap();
+    let at = tree.at(old);
+    assert!(matches!(at, Err(NoSuchRevision::TooOld { .. })), "{at:?}");
+    for child in 0..100u64 {
+        let is_it = loading(|| {
+            let child = held.root().child(&Key::from(child)).unwrap();
+            child.attribute("text").unwrap().as_text() == Some(&*text(0))
+        });
+        assert!(is_it.unwrap(), "{child}");
+    }
+    let snapshots = || {
+        let told = loading(|| store.space(&SpaceQuery::new(), |_, _| Continue(())));
+        told.unwrap().unwrap().snapshots
+    };
+    let told = snapshots();
+    assert!(told.payload_bytes >= TEXT_BYTES, "{told:?}");
+    drop(held);
+    let given_back = store.collect().unwrap().payload_bytes as u64;
+    assert!(given_back >= TEXT_BYTES, "{given_back} of {told:?}");
+    assert_eq!(snapshots(), Measured::default());
 }
