@@ -6,6 +6,7 @@ mod clients;
 mod curves;
 mod document;
 mod fit;
+mod floor;
 mod gaps;
 mod not_here;
 mod plot;
@@ -124,7 +125,9 @@ fn document(raws: &[Raw], unread: &[String], outcomes: &[Outcome]) -> Document {
     blocks.push(Block::Text(format!(
         "What rests on fewer than {} rounds says so: trust it only if it is far from its bar. Each \
          bar is of the processor and the revision that its experiment has above. What is told is \
-         no bar.",
+         no bar. The floor beside the bars of the Store is how many times a second one thread \
+         writes 4 KiB and syncs them, without Jungle: measured in the run of the bar, or else in \
+         the newest run on such a processor that measured it.",
         claims::ROUNDS_MIN
     )));
     blocks.push(Block::Text(

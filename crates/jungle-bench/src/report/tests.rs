@@ -157,6 +157,45 @@ fn bars_pass_fail_or_say_why_not() {
 }
 
 #[test]
+fn bars_of_the_store_have_the_floor_of_the_machine_beside_them() {
+    let of = |experiment: &str, day: u32, case: &str, system: &str, unit: &str| {
+        let row = serde_json::json!({
+            "experiment": experiment, "case": case, "system": system, "threads": 1, "unit": unit,
+            "samples": [4000.0, 3000.0, 5000.0],
+        });
+        let mut raw = raw();
+        raw.experiment = experiment.to_owned();
+        raw.conditions.taken = format!("2026-01-0{day}");
+        raw.rows = serde_json::from_value(vec![row].into()).unwrap();
+        raw
+    };
+    let mut raws = [
+        of("commit", 1, "floor", "machine", "1/s"),
+        of("flat", 3, "open-many", "jungle", "us"),
+        of("store-peers", 2, "floor", "machine", "1/s"),
+        raw(),
+    ];
+    let check = |raws: &[Raw], what: &str, floor: Option<&str>| {
+        let outcomes = outcomes(raws);
+        let bar = outcomes.iter().find(|outcome| outcome.what.starts_with(what)).unwrap();
+        let told = bar.measured.split("; ").find_map(|told| told.strip_prefix("floor of "));
+        assert_eq!(told, floor, "{what}: {}", bar.measured);
+    };
+    const FIGURES: &str = "4.00 k/s (3.00 k/s to 5.00 k/s)";
+    let own = format!("commit at 2026-01-01: {FIGURES}");
+    let newest = format!("store-peers at 2026-01-02: {FIGURES}");
+    check(&raws, "durable commits, 1 client", Some(&own));
+    check(&raws, "open and read a random old revision", Some(&newest));
+    check(&raws, "against redb", Some(&newest));
+    // What was not run has none, nor has what keeps nothing.
+    check(&raws, "open a folder", None);
+    check(&raws, "read visit", None);
+    // A processor that is another one says nothing of it.
+    raws[1].machine.processor = "another".to_owned();
+    check(&raws, "open and read a random old revision", None);
+}
+
+#[test]
 fn what_is_told_beside_a_bar_is_not_judged() {
     let row = |case: &str, times: f64| {
         serde_json::json!({

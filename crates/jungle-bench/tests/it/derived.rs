@@ -63,6 +63,31 @@ fn the_figures_of_bars_follow_from_the_samples() {
     assert!(page.contains(&summary), "{summary}");
 }
 
+/// What the machine does without Jungle stands beside each bar of the Store.
+#[test]
+fn the_floors_beside_bars_follow_from_the_samples() {
+    let (page, raws) = (page(), raws());
+    let bars = cells(section(&page, "Bars"));
+    let of_store: Vec<_> = bars.iter().filter(|row| row[0] == "Store").collect();
+    assert!(of_store.len() > 10, "{of_store:?}");
+    for row in of_store {
+        let (_, told) = row[3].rsplit_once("; floor of ").unwrap_or_else(|| panic!("{row:?}"));
+        let (run, told) = told.split_once(": ").unwrap();
+        let (experiment, _) = run.split_once(" at ").unwrap();
+        let (number, spread) = told.trim_end_matches(')').split_once(" (").unwrap();
+        let (low, high) = spread.split_once(" to ").unwrap();
+        let is_floor = |row: &&Value| {
+            let name = [text_of(row, "case"), text_of(row, "system")];
+            name == ["floor", "machine"] && is_on(row, 1)
+        };
+        let floor = samples(raws[experiment].iter().find(is_floor).unwrap());
+        for (told, number) in [(number, middle(&floor)), (low, least(&floor)), (high, most(&floor))]
+        {
+            assert!(is_quantity(told, number, "1/s"), "{row:?}");
+        }
+    }
+}
+
 #[test]
 fn all_that_is_behind_is_told() {
     let (page, raws) = (page(), raws());

@@ -5,7 +5,8 @@ mod table;
 use std::collections::BTreeMap;
 
 use self::table::By::{Rules, Suite};
-use self::table::{CLAIMS, Claim};
+use self::table::{CLAIMS, Claim, STORE};
+use super::floor;
 use super::torture::Torture;
 use crate::bars::{Bar, RULES, Rule};
 use crate::lab::{LeftOut, Raw};
@@ -67,7 +68,14 @@ pub fn outcomes(raws: &[Raw], torture: &Torture) -> Vec<Outcome> {
         .map(|claim| {
             let (state, measured) = match claim.by {
                 Rules(is_its) => {
-                    together(RULES.iter().filter(|rule| is_its(rule)), &verdicts, raws)
+                    let rules: Vec<&Rule> = RULES.iter().filter(|rule| is_its(rule)).collect();
+                    let (state, mut measured) = together(rules.iter().copied(), &verdicts, raws);
+                    let experiments: Vec<&str> = rules.iter().map(|rule| rule.experiment).collect();
+                    let floor = floor::beside(&experiments, raws);
+                    if let Some(floor) = floor.filter(|_| claim.part == STORE) {
+                        measured += &format!("; {floor}");
+                    }
+                    (state, measured)
                 }
                 Suite(name, points_min, alone) => torture.judge(name, points_min, alone),
             };

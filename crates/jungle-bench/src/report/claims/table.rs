@@ -43,7 +43,7 @@ fn is_of_cassandra(rule: &Rule, cases: &str) -> bool {
 }
 
 const CORE: &str = "Core";
-const STORE: &str = "Store";
+pub(super) const STORE: &str = "Store";
 const SERVER: &str = "Server";
 const ALICE: &str = "Alice";
 const CLUSTER: &str = "Cluster";
