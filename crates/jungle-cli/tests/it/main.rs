@@ -46,6 +46,8 @@ mod soak;
 #[cfg(target_os = "linux")]
 mod spilling;
 mod stat;
+#[cfg(target_os = "linux")]
+mod streaming;
 mod tables;
 #[cfg(target_os = "linux")]
 mod terminal;

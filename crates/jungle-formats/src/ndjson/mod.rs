@@ -194,7 +194,47 @@ pub fn write(tree: &TreeHandle, up_to: Revision, out: &mut impl Write) -> Result
 
 #[cfg(test)]
 mod tests {
+    use jungle_db::Jungle;
+
     use super::*;
+
+    /// Counts what is written, in all and at once.
+    #[derive(Default)]
+    struct Counted {
+        all: usize,
+        longest: usize,
+    }
+
+    impl Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.all += bytes.len();
+            self.longest = self.longest.max(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_are_written_in_pieces() {
+        let tree = Jungle::new().unwrap().create_tree("t").unwrap();
+        for _ in 0..3 {
+            let add = |tx: &mut jungle_db::Draft| {
+                (0..50_000).try_for_each(|_| {
+                    let child = tx.append(&[])?;
+                    tx.put_attribute(&[child], "text", "of a row among many")
+                })
+            };
+            tree.update(add).unwrap();
+        }
+        let mut out = Counted::default();
+        write(&tree, tree.snapshot().revision(), &mut out).unwrap();
+        // 50,000, 100,000 and 150,000 rows.
+        assert!(out.all > 300_000 * 20, "{} bytes", out.all);
+        assert!(out.longest <= out.all / 6 / 10, "{} of {} at once", out.longest, out.all);
+    }
 
     #[test]
     fn a_line_that_is_too_long_is_passed_over_up_to_its_end() {
