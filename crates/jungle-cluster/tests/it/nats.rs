@@ -1,6 +1,7 @@
 //! The real engine.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -166,6 +167,25 @@ fn an_outage_is_told_until_it_is_over() {
     engine.restart(0);
     wait(false);
     put(&tree, "/", "n", 1);
+}
+
+/// One that was told to sync would be joined otherwise, and may lose what it has promised to keep.
+#[test]
+fn an_engine_that_is_too_old_is_refused() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("nats://{}", listener.local_addr().unwrap());
+    let old = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let greeting = r#"INFO {"version":"2.14.9","headers":true,"max_payload":1048576}"#;
+        stream.write_all(format!("{greeting}\r\n").as_bytes()).unwrap();
+        let heard = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+        heard.filter(|line| line == "PING").for_each(|_| stream.write_all(b"PONG\r\n").unwrap());
+    });
+    let refused = NatsLog::connect(&address, &options("a")).map(drop);
+    let Err(refused @ ConnectError::TooOld { .. }) = refused else { panic!("{refused:?}") };
+    let told = refused.to_string();
+    assert!(told.starts_with("the engine is NATS 2.14.9: 2.15 or newer is needed"), "{told}");
+    old.join().unwrap();
 }
 
 /// Else it would be joined, and refuse what many commit at once.
