@@ -136,7 +136,7 @@ fn one_of_three_of_the_engine_may_be_lost() {
 fn a_server_reaches_the_engine_over_leaf_nodes() {
     let folder = Folder::new("cluster-chain");
     let args = ["cluster", "up", "--servers", "3", "--topology", "tree:1", "--engine-servers", "1"];
-    let up = Up::start(&folder, &args);
+    let up = Up::start(&folder, &[&args[..], &["--config", "files"]].concat());
     let through = |at: usize| up.told["servers"][at]["through"].as_str();
     assert_eq!([through(0), through(1), through(2)], [None, Some("s0"), Some("s1")]);
     let made = send(address(&up, 2), "POST /api/v1/trees", "", r#"{"name":"far"}"#);
@@ -153,6 +153,22 @@ fn a_server_reaches_the_engine_over_leaf_nodes() {
     let page = json(&send(address(&up, 2), "GET /api/v1/cluster", "", ""));
     assert_eq!(page["log"]["syncs"], true, "{page}");
 
+    // What real machines need for the same.
+    assert_eq!(up.told["config"], "files");
+    let config = |host: &str| {
+        fs::read_to_string(folder.0.join("files").join(host).join("nats.conf")).unwrap()
+    };
+    assert!(config("s0").contains("sync_interval: always"), "{}", config("s0"));
+    for (leaf, through) in [("s1", "s0"), ("s2", "s1")] {
+        let urls = format!(r#"urls: [ "tls://{through}:7422" ]"#);
+        assert!(config(leaf).contains(&urls), "{}", config(leaf));
+    }
+    assert!(folder.0.join("files/README.md").is_file());
+    let two = folder.run(&["cluster", "up", "--servers", "2", "--config", "no"]);
+    two.check_code(2);
+    assert!(two.err.contains("2 machines are not one, three or five"), "{}", two.err);
+    assert!(!folder.0.join("no").exists());
+
     let alone = folder.0.join("alone.dot");
     fs::write(&alone, "graph { a -- b; c }").unwrap();
     let refused = folder.run(&["cluster", "up", "--topology", alone.to_str().unwrap()]);
@@ -163,8 +179,14 @@ fn a_server_reaches_the_engine_over_leaf_nodes() {
 #[test]
 fn servers_at_leaf_nodes_follow_the_mirrors_that_are_there() {
     let folder = Folder::new("cluster-mirrors");
-    let shape = ["--servers", "3", "--topology", "tree:1", "--engine-servers", "1", "--mirrors"];
-    let up = Up::start(&folder, &[&["cluster", "up"], &shape[..]].concat());
+    fs::write(folder.0.join("sites.dot"), "graph { s0 -- s1; s1 -- s2 }").unwrap();
+    let shape = ["--topology", "sites.dot", "--engine-servers", "1", "--mirrors"];
+    let args = ["cluster", "up", "--config", "files"];
+    let up = Up::start(&folder, &[&args[..], &shape[..]].concat());
+    let through = |at: usize| up.told["servers"][at]["through"].as_str();
+    assert_eq!([through(0), through(1), through(2)], [None, Some("s0"), Some("s1")]);
+    let unit = fs::read_to_string(folder.0.join("files/s2/jungle.service")).unwrap();
+    assert!(unit.contains("--cluster-mirror s2"), "{unit}");
     let made = send(address(&up, 2), "POST /api/v1/trees", "", r#"{"name":"far"}"#);
     assert!(made.starts_with("HTTP/1.1 201 "), "{made}");
     let mirror = |domain: &str| serde_json::json!({"domain": domain, "error": null});

@@ -18,6 +18,11 @@ For each machine a folder with the engine's configuration, units for systemd and
 containers; README.md beside them says what goes where. All is encrypted, and who has no \
 certificate of the cluster's own authority gets in nowhere.";
 
+/// The cluster's name if none is said.
+const NAME: &str = "jungle";
+/// Where the certificates are if that is not said.
+const TLS: &str = "/etc/jungle/tls";
+
 /// Write the configuration files for real machines
 #[derive(Clone, clap::Args)]
 #[command(after_help = HELP)]
@@ -41,10 +46,10 @@ pub(super) struct Args {
     #[arg(long = "mirror", value_name = "NAME")]
     mirrors: Vec<String>,
     /// The cluster's name
-    #[arg(long, value_name = "NAME", default_value = "jungle")]
+    #[arg(long, value_name = "NAME", default_value = NAME)]
     name: String,
     /// Where each machine has its certificates
-    #[arg(long, value_name = "FOLDER", default_value = "/etc/jungle/tls")]
+    #[arg(long, value_name = "FOLDER", default_value = TLS)]
     tls: String,
 }
 
@@ -86,7 +91,27 @@ struct Told {
 }
 
 pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
-    let args = &Args { leaves: leaves(args)?, ..args.clone() };
+    let told = write_all(&Args { leaves: leaves(args)?, ..args.clone() })?;
+    let mut out = notice();
+    match context.format {
+        Format::Json => json_line(&mut out, &told)?,
+        Format::Text => told.files.iter().try_for_each(|file| writeln!(out, "{file}"))?,
+    }
+    Ok(out.flush()?)
+}
+
+/// Writes them for machines that are called as these sites: the engine is on those that reach it
+/// directly, and the others have leaf nodes.
+pub(super) fn write_for(dir: &Path, sites: &[Site], has_mirrors: bool) -> Result<(), Failure> {
+    let engine = sites.iter().filter(|site| site.through.is_none());
+    let hosts = engine.map(|site| site.name.clone()).collect();
+    let leaves = leaves_at(sites);
+    let mirrors = leaves.iter().filter(|_| has_mirrors).map(|leaf| leaf.name.clone()).collect();
+    let (dir, name, tls) = (dir.to_owned(), NAME.to_owned(), TLS.to_owned());
+    write_all(&Args { dir, hosts, leaves, topology: None, mirrors, name, tls }).map(drop)
+}
+
+fn write_all(args: &Args) -> Result<Told, Failure> {
     check(args)?;
     let mut told = Told { files: Vec::new() };
     write(&args.dir.join("README.md"), &fill(README, args, ""), &mut told)?;
@@ -96,12 +121,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             write(&args.dir.join(host).join(name), &fill(template, args, host), &mut told)?;
         }
     }
-    let mut out = notice();
-    match context.format {
-        Format::Json => json_line(&mut out, &told)?,
-        Format::Text => told.files.iter().try_for_each(|file| writeln!(out, "{file}"))?,
-    }
-    Ok(out.flush()?)
+    Ok(told)
 }
 
 /// The leaves, each with the one that it is connected with.
@@ -115,20 +135,27 @@ fn leaves(args: &Args) -> Result<Vec<Leaf>, Failure> {
     let first = &args.hosts[0];
     let names: Vec<&str> = args.leaves.iter().map(|leaf| leaf.name.as_str()).collect();
     let sites = sites(topology, &[&[first.as_str()], &names[..]].concat())?;
-    let [engine, others @ ..] = &sites[..] else { return Ok(Vec::new()) };
+    let Some(engine) = sites.first() else { return Ok(Vec::new()) };
     if engine.name != *first {
         let name = &engine.name;
         return Err(Failure::usage(format_args!("the first of the graph is {name}, not {first}"))
             .with_hint("the engine is there: name it as the first --host"));
     }
-    let through = |at: usize| (at > 0).then(|| sites[at].name.clone());
-    let leaf =
-        |site: &Site| Leaf { name: site.name.clone(), through: site.through.and_then(through) };
-    let all: Vec<Leaf> = others.iter().map(leaf).collect();
+    let all = leaves_at(&sites);
     match names.iter().find(|name| !all.iter().any(|leaf| leaf.name == **name)) {
         None => Ok(all),
         Some(name) => Err(Failure::usage(format_args!("{name} is not in the graph"))),
     }
+}
+
+/// The leaves of these sites. What is connected with the first one is connected with the engine.
+fn leaves_at(sites: &[Site]) -> Vec<Leaf> {
+    let leaf = |site: &Site| {
+        let at = site.through?;
+        let through = (at > 0).then(|| sites[at].name.clone());
+        Some(Leaf { name: site.name.clone(), through })
+    };
+    sites.iter().filter_map(leaf).collect()
 }
 
 /// What is put into files of several languages must mean nothing in any of them.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::config::write_for;
 use super::sites::{Site, sites};
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
@@ -48,6 +49,11 @@ pub(super) struct Args {
     /// The servers take commits at level local as well: done there at once, in the log later
     #[arg(long)]
     local: bool,
+    /// Write, before they start, the files for real machines of the servers' names into this
+    /// folder, as `jungle cluster config` does, which says more of them. The engine is on all of
+    /// these machines, or with --topology on the first
+    #[arg(long, value_name = "DIR")]
+    config: Option<PathBuf>,
 }
 
 /// How often it is looked whether all of them run.
@@ -61,6 +67,9 @@ struct Told {
     topology: Option<String>,
     replicas: String,
     servers: Vec<ToldServer>,
+    /// Where the files for real machines are, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -87,6 +96,9 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         Some(topology) => sites(topology, &names)?,
         None => sites_without(&names),
     };
+    if let Some(dir) = &args.config {
+        write_for(dir, &sites, args.mirrors)?;
+    }
     let program = find(args.nats_server.as_deref())?;
     let folder = Folder::new("jungle-cluster-up")?;
     let (mut engine, places) = start_sites(&program, &sites, args)?;
@@ -105,7 +117,9 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         servers.push(ToldServer { name, through, url: told.url, process });
     }
     let (engine_at, replicas) = (places[0].clone(), args.engine_servers.clone());
-    let told = Told { engine: engine_at, topology: args.topology.clone(), replicas, servers };
+    let (topology, config) = (args.topology.clone(), args.config.as_deref());
+    let config = config.map(|dir| dir.display().to_string());
+    let told = Told { engine: engine_at, topology, replicas, servers, config };
     tell(&told, args.unsynced, context.format)?;
     while !ends.within(LOOK_AGAIN) {
         if engine.has_ended() {
@@ -171,7 +185,7 @@ fn tell(told: &Told, is_unsynced: bool, format: Format) -> Result<(), Failure> {
     match format {
         Format::Json => json_line(&mut out, told)?,
         Format::Text => {
-            let Told { engine, replicas, servers, .. } = told;
+            let Told { engine, replicas, servers, config, .. } = told;
             writeln!(out, "engine  {engine}")?;
             for ToldServer { name, through, url, process } in servers {
                 let through = through.as_ref().map(|name| format!(", through {name}"));
@@ -183,7 +197,11 @@ fn tell(told: &Told, is_unsynced: bool, format: Format) -> Result<(), Failure> {
             let unsynced = if is_unsynced { " --cluster-unsynced" } else { "" };
             let cluster = format_args!("--cluster {engine} --replicas {replicas}{unsynced}");
             writeln!(out, "add     jungle serve --data DIR {cluster}")?;
-            writeln!(out, "An interrupt (Ctrl-C) ends all of it, and nothing of it is kept.")?;
+            if let Some(dir) = config {
+                writeln!(out, "config  {dir}: README.md there says what goes where")?;
+            }
+            let stays = if config.is_some() { "nothing else" } else { "nothing" };
+            writeln!(out, "An interrupt (Ctrl-C) ends all of it, and {stays} of it is kept.")?;
         }
     }
     // Whoever waits for it wants it now.
