@@ -414,15 +414,47 @@ fn what_is_not_there_is_told() {
     assert!(nobody.err.contains("`jungle cluster up` starts an engine"), "{}", nobody.err);
 }
 
+/// What each machine has in the folder for certificates, here of `localhost`; gives the folder.
+fn certificates(folder: &Folder) -> String {
+    let to = folder.0.join("tls");
+    fs::create_dir_all(&to).unwrap();
+    let tls = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jungle-server/tests/tls");
+    for (from, name) in [("cert.pem", "cert.pem"), ("cert.pem", "ca.pem"), ("key.pem", "key.pem")] {
+        fs::copy(tls.join(from), to.join(name)).unwrap();
+    }
+    to.display().to_string()
+}
+
+#[test]
+fn an_engine_as_the_files_have_it_lets_in_who_has_a_certificate() {
+    let folder = Folder::new("cluster-secure");
+    let keys = certificates(&folder);
+    let args = ["cluster", "config", "files", "--host", "localhost", "--tls", &keys];
+    folder.run(&args).check_code(0);
+    // All but where it listens and keeps the log: who gets in, and what they may ask.
+    let config = fs::read_to_string(folder.0.join("files/localhost/nats.conf")).unwrap();
+    let (_, settings) = config.split_once("\ntls {").unwrap();
+    let engine = NatsServers::start_with(1, &format!("tls {{{settings}"));
+    let addresses = engine.addresses().replace("nats://127.0.0.1", "tls://localhost");
+
+    let [ca, cert, key] = ["ca", "cert", "key"].map(|name| format!("{keys}/{name}.pem"));
+    let known = ["--cluster", &addresses, "--cluster-ca", &ca];
+    let own = [&known[..], &["--cluster-cert", &cert, "--cluster-key", &key]].concat();
+    let server = Serving::start(&folder, &[&["--data", "d", "--replicas", "1"], &own[..]].concat());
+    let made = server.send("POST /api/v1/trees", r#"{"name":"t"}"#);
+    assert!(made.starts_with("HTTP/1.1 201 "), "{made}");
+    let status = folder.run(&[&["cluster", "status"], &own[..]].concat());
+    status.check_code(0);
+    assert!(status.out.contains("; synced before it is promised\n"), "{}", status.out);
+    let stranger = folder.run(&[&["cluster", "status"], &known[..]].concat());
+    assert_ne!(stranger.code, Some(0), "{}", stranger.out);
+    assert!(stranger.err.contains("no connection to"), "{}", stranger.err);
+}
+
 #[test]
 fn a_machine_without_a_part_of_the_log_gets_files_for_a_leaf_node() {
     let folder = Folder::new("cluster-leaves");
-    fs::create_dir_all(folder.0.join("tls")).unwrap();
-    let tls = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jungle-server/tests/tls");
-    for (from, to) in [("cert.pem", "cert.pem"), ("cert.pem", "ca.pem"), ("key.pem", "key.pem")] {
-        fs::copy(tls.join(from), folder.0.join("tls").join(to)).unwrap();
-    }
-    let keys = folder.0.join("tls").display().to_string();
+    let keys = certificates(&folder);
     let args = ["cluster", "config", "files", "--tls", &keys, "--host", "hub"];
     let leaves = ["--leaf", "far", "--leaf", "farther=far", "--leaf", "other", "--mirror", "far"];
     let made = folder.run(&[&args[..], &leaves].concat());
@@ -498,13 +530,9 @@ fn files_are_written_for_leaf_nodes_in_a_shape() {
 fn files_for_real_machines_are_taken_by_the_engine_and_are_each_others() {
     let folder = Folder::new("cluster-config");
     let here = |name: &str| folder.0.join(name).display().to_string();
-    fs::create_dir_all(folder.0.join("tls")).unwrap();
-    let tls = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jungle-server/tests/tls");
-    for (from, to) in [("cert.pem", "cert.pem"), ("cert.pem", "ca.pem"), ("key.pem", "key.pem")] {
-        fs::copy(tls.join(from), folder.0.join("tls").join(to)).unwrap();
-    }
+    let keys = certificates(&folder);
     let hosts = ["--host", "a.example", "--host", "b.example", "--host", "c.example"];
-    let args = ["cluster", "config", "files", "--name", "boards", "--tls", &here("tls")];
+    let args = ["cluster", "config", "files", "--name", "boards", "--tls", &keys];
     let made = folder.run(&[&args[..], &hosts].concat());
     made.check_code(0);
     assert_eq!(made.out.lines().count(), 13, "{}", made.out);
