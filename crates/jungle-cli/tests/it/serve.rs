@@ -95,21 +95,28 @@ fn servers_of_a_cluster_have_the_same_trees() {
     let once = a.append_once("once");
     assert!(once.is_some());
     assert_eq!(b.count_all(), 5);
+    // Who says which revision he has seen is answered with no older one, wherever he asks.
+    for count in 6..26_u64 {
+        let seen = a.append_once(&format!("seen-{count}")).unwrap();
+        let seen = format!("Jungle-Revision: {seen}\r\n");
+        let there = json(&b.send_with("GET /api/v1/trees/t/node", &seen, ""));
+        assert_eq!(there["child_count"], count, "{there}");
+    }
     a.kill();
     // Whoever it is sent to.
     assert_eq!(b.append_once("once"), once);
     assert!((0..3).all(|_| b.append()));
     let a = start("a");
     assert_eq!(a.append_once("once"), once);
-    assert_eq!(a.count_all(), 8);
+    assert_eq!(a.count_all(), 28);
     assert!(a.append());
-    assert_eq!(b.count_all(), 9);
+    assert_eq!(b.count_all(), 29);
     // What is here can be read without the engine.
     engine.kill(0);
-    assert_eq!((a.count(), b.count()), (9, 9));
+    assert_eq!((a.count(), b.count()), (29, 29));
     engine.restart(0);
     assert!(b.append());
-    assert_eq!(a.count_all(), 10);
+    assert_eq!(a.count_all(), 30);
 }
 
 #[test]
