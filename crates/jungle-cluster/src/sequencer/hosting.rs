@@ -9,6 +9,7 @@ use jungle_db::{CommitRecord, Places, SequenceError};
 use super::{Appender, Records, encode, undecided};
 use crate::cluster::survey::{ANSWERS_WITHIN, ASKED_EVERY};
 use crate::engine::log::Appended;
+use crate::follow::beside::guarded;
 use crate::sequencer::guests::Visit;
 
 /// A host that has appended nothing for so long is waited for no longer.
@@ -89,23 +90,33 @@ impl Appender {
         if !self.receive_guests() {
             return;
         }
-        let mut asked = None::<Instant>;
+        let mut asked = None;
         loop {
-            if !self.has_guests.load(Ordering::Relaxed)
-                && asked.is_none_or(|asked| asked.elapsed() > ASKED_EVERY)
-            {
-                asked = Some(Instant::now());
-                self.has_guests.store(self.are_guests_read(), Ordering::Relaxed);
-            }
-            if !self.follower.guests.wait(LOOKED_EVERY) {
-                return;
-            }
-            if let Some(left) = self.is_likely_to_append() {
-                self.follower.guests.rest(left);
-            } else if self.follower.guests.are_waiting() && self.append_guests().is_err() {
-                self.follower.rest(AGAIN_AFTER);
+            match guarded("appending what guests have", || self.host_next(&mut asked)) {
+                Some(true) => {}
+                Some(false) => return,
+                None => self.follower.rest(AGAIN_AFTER),
             }
         }
+    }
+
+    /// Appends what they have sent once there is something; `false` when no more will be taken.
+    fn host_next(&self, asked: &mut Option<Instant>) -> bool {
+        if !self.has_guests.load(Ordering::Relaxed)
+            && asked.is_none_or(|asked| asked.elapsed() > ASKED_EVERY)
+        {
+            *asked = Some(Instant::now());
+            self.has_guests.store(self.are_guests_read(), Ordering::Relaxed);
+        }
+        if !self.follower.guests.wait(LOOKED_EVERY) {
+            return false;
+        }
+        if let Some(left) = self.is_likely_to_append() {
+            self.follower.guests.rest(left);
+        } else if self.follower.guests.are_waiting() && self.append_guests().is_err() {
+            self.follower.rest(AGAIN_AFTER);
+        }
+        true
     }
 
     /// How long this server is likely to have something itself, which guests go along with.
@@ -152,7 +163,7 @@ struct Lost;
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Sender, channel};
     use std::thread;
 
     use bytes::Bytes;
@@ -160,7 +171,8 @@ mod tests {
 
     use super::*;
     use crate::checkpoint::keeper::Every;
-    use crate::engine::log::Log;
+    use crate::cluster::survey::Survey;
+    use crate::engine::log::{Got, Log, LogError, LogId, Tail};
     use crate::engine::memory::MemoryLog;
     use crate::follow::Follower;
 
@@ -183,6 +195,65 @@ mod tests {
             let waited = is_taken.recv_timeout(Duration::from_secs(30));
             drop(place);
             waited.unwrap();
+        });
+    }
+
+    /// A log that panics as it asks the servers.
+    struct Panicking {
+        log: MemoryLog,
+        asked: Sender<()>,
+    }
+
+    impl Log for Panicking {
+        fn id(&self) -> LogId {
+            self.log.id()
+        }
+
+        fn append(&self, at: u64, it: &Bytes, within: Duration) -> Result<Appended, LogError> {
+            self.log.append(at, it, within)
+        }
+
+        fn get(&self, sequence: u64) -> Result<Option<Bytes>, LogError> {
+            self.log.get(sequence)
+        }
+
+        fn bounds(&self) -> Result<(u64, u64), LogError> {
+            self.log.bounds()
+        }
+
+        fn tail(&self, from: u64) -> Tail {
+            self.log.tail(from)
+        }
+
+        fn close(&self) {
+            self.log.close();
+        }
+
+        fn receive(&self, server: &str, got: Got) -> bool {
+            self.log.receive(server, got)
+        }
+
+        fn survey(&self, _: Duration) -> Result<Option<Survey>, LogError> {
+            let _ = self.asked.send(());
+            panic!("as it asks")
+        }
+    }
+
+    /// Else nobody would be taken along any more, and nobody would hear of it.
+    #[test]
+    fn who_hosts_guests_goes_on_after_a_panic() {
+        let every = Every { messages: u64::MAX, bytes: u64::MAX };
+        let follower = Arc::new(Follower::new(Jungle::new().unwrap(), 0, None, every));
+        let (asked, is_asked) = channel();
+        let (log, within) = (Panicking { log: MemoryLog::new(), asked }, Duration::from_secs(1));
+        let appender = Appender::new(Arc::new(log), Arc::clone(&follower), "host", within);
+        let appender = Arc::new(appender);
+        thread::scope(|scope| {
+            let hosting = scope.spawn(|| appender.host_guests());
+            let waited = is_asked.recv_timeout(Duration::from_secs(30));
+            follower.end();
+            waited.unwrap();
+            assert!(hosting.join().is_ok());
         });
     }
 }
