@@ -75,7 +75,7 @@ mod tests {
     use super::case::Idle;
     use super::{CASES, LONG, cases, experiments, find, peers, run};
     use crate::occupy::Cores;
-    use crate::systems::System;
+    use crate::systems::{System, root};
 
     #[test]
     fn every_case_has_a_name_of_its_own() {
@@ -238,6 +238,52 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// Whoever looks up a published experiment, or what is asked of such systems, in the tables of
+    /// `bench/peers/README.md` finds cases that there are.
+    #[test]
+    fn the_tables_of_what_is_measured_name_cases_that_there_are() {
+        let page = std::fs::read_to_string(root().join("bench/peers/README.md")).unwrap();
+        let mut found = Vec::new();
+        for line in page.lines().filter_map(|line| line.strip_prefix("| ")) {
+            let Some((name, _)) = line.split_once([':', ',']) else { continue };
+            let number = name.strip_prefix(['E', 'W']).map(str::parse::<u8>);
+            let (Some(Ok(_)), Some(place)) = (number, line.split(" | ").nth(1)) else { continue };
+            let mut spoken_of = "";
+            for told in place.split('`').skip(1).step_by(2) {
+                spoken_of = speaks_of(spoken_of, told)
+                    .unwrap_or_else(|| panic!("{name}: `{told}` is no case"));
+            }
+            found.push(name);
+        }
+        let all = [("E", 7), ("W", 13)];
+        let all =
+            all.iter().flat_map(|(name, last)| (1..=*last).map(move |n| format!("{name}{n}")));
+        for name in all {
+            assert!(found.contains(&&*name), "{name} of {found:?}");
+        }
+    }
+
+    /// The experiment that a table goes on with where it tells this: an experiment, a case of it or
+    /// of the one before, or how cases begin or end. `None` if there is no such thing.
+    fn speaks_of<'t>(before: &'t str, told: &'t str) -> Option<&'t str> {
+        const SUITES: &str = "cargo xtask torture";
+        let has = |experiment: &str, part: &str| {
+            let is_named = |name: &str| match part.strip_suffix('*') {
+                Some(begin) => name.starts_with(begin),
+                None if part.starts_with('-') => name.ends_with(part),
+                None => name == part,
+            };
+            let is_its = |case: &super::Case| case.experiment == experiment && is_named(case.name);
+            CASES.iter().any(is_its)
+        };
+        match told.split_once(' ') {
+            _ if told.starts_with(SUITES) => Some(SUITES),
+            Some((experiment, case)) => has(experiment, case).then_some(experiment),
+            None if before == SUITES || told.starts_with("--") || has(before, told) => Some(before),
+            None => CASES.iter().find(|case| case.experiment == told).map(|case| case.experiment),
         }
     }
 
