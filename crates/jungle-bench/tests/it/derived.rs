@@ -1,6 +1,9 @@
 //! The figures of the report in the documents, worked out a second time: from the raw files as
 //! plain JSON, by code that shares nothing with the program's.
 
+mod lists;
+mod scale;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
