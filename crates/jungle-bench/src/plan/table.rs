@@ -453,6 +453,8 @@ const BEFORE: &[Case] = &[
     one_of("cluster", "checkpoint", "newcomer", "ms"),
     one_of("cluster", "tree-seen", "tree", "ms"),
     one_of("cluster", "tree-seen-p99", "tree", "ms"),
+    one_of("cluster", "tree-root", "tree", "ms"),
+    one_of("cluster", "tree-root-p99", "tree", "ms"),
 ];
 
 /// Those behind Cassandra's.

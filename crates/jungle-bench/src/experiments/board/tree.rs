@@ -1,5 +1,6 @@
-//! How long a commit takes through a tree of servers: from a leaf over the root, where the engine
-//! is, to a leaf on the other side. `jungle cluster up` starts them, each in a process of its own.
+//! How long a commit takes through a tree of servers: from a leaf to the root, where the engine is,
+//! and over it to a leaf on the other side. `jungle cluster up` starts them, each in a process of
+//! its own.
 
 use std::time::Instant;
 
@@ -18,11 +19,12 @@ use crate::stats::{median, quantile};
 const SHAPE: [&str; 4] = ["--topology", "tree:2", "--servers", "7"];
 
 /// Who commits, and on whom it is waited for: each leaf in its turn, and another one on the other
-/// side.
-const WAYS: [(usize, usize); 4] = [(3, 5), (5, 4), (4, 6), (6, 3)];
+/// side; then that one, and the root. So whoever commits has all that was committed before.
+const WAYS: [[(usize, usize); 2]; 4] =
+    [[(3, 5), (5, 0)], [(5, 4), (4, 0)], [(4, 6), (6, 0)], [(6, 3), (3, 0)]];
 
-/// Milliseconds from when a leaf of the tree is sent a commit until another one shows it, both over
-/// HTTP: the median, and `tree-seen-p99`.
+/// Milliseconds from when a leaf of the tree is sent a commit until another one shows it
+/// (`tree-seen`), or the root (`tree-root`), in turns, all over HTTP: the median, and `…-p99`.
 pub fn sample(options: Options) -> Result<Sample, Failure> {
     let commits = match (options.tiny, options.quick) {
         (true, _) => 8,
@@ -35,16 +37,24 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     let made = servers[0].ask("POST /api/v1/trees", "application/json", r#"{"name":"t"}"#)?;
     let made = number(&made, "revision")?;
     wait_for(&mut servers, made)?;
-    let mut seen = Vec::new();
-    for n in 1..=commits {
-        let (from, to) = WAYS[n as usize % WAYS.len()];
-        seen.push(1e3 * commit(&mut servers, (from, to), n, made + n)?);
+    let mut times = [Vec::new(), Vec::new()];
+    for turn in 0..commits {
+        let ways = WAYS[turn as usize % WAYS.len()];
+        for ((way, n), times) in ways.into_iter().zip(2 * turn + 1..).zip(&mut times) {
+            times.push(1e3 * commit(&mut servers, way, n, made + n)?);
+        }
     }
     drop(servers);
     // Anew: those who committed nothing were not asked for long, and their connections are closed.
-    let lost = different(&mut connections(&told)?, made + commits)?;
+    let lost = different(&mut connections(&told)?, made + 2 * commits)?;
     up.stop()?;
-    let numbers = [("tree-seen", median(&seen)), ("tree-seen-p99", quantile(&seen, 0.99))];
+    let [seen, root] = times;
+    let numbers = [
+        ("tree-seen", median(&seen)),
+        ("tree-seen-p99", quantile(&seen, 0.99)),
+        ("tree-root", median(&root)),
+        ("tree-root-p99", quantile(&root, 0.99)),
+    ];
     Ok(named("ms", &numbers).check_none(lost, "servers are not what the first is"))
 }
 
@@ -112,4 +122,27 @@ fn different(servers: &mut [Client], revision: u64) -> Result<u64, Failure> {
 fn number(answer: &[u8], name: &str) -> Result<u64, Failure> {
     let answer: Json = serde_json::from_slice(answer)?;
     answer[name].as_u64().ok_or_else(|| format!("no {name} in {answer}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WAYS;
+
+    /// Else a commit would be sent twice, and the time be that of two.
+    #[test]
+    fn whoever_commits_has_what_was_committed_before() {
+        let all = WAYS.concat();
+        for (at, (_, to)) in all.iter().enumerate() {
+            let (next, root) = (all[(at + 1) % all.len()].0, 0);
+            let shown = if *to == root { all[at].0 } else { *to };
+            assert_eq!(next, shown, "{at}");
+        }
+        let leaves = |which: usize| {
+            let mut from = WAYS.map(|ways| ways[which].0);
+            from.sort_unstable();
+            from
+        };
+        assert_eq!((leaves(0), leaves(1)), ([3, 4, 5, 6], [3, 4, 5, 6]));
+        assert!(WAYS.iter().all(|ways| ways[1].1 == 0 && ways[0].1 != 0));
+    }
 }
