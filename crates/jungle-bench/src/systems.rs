@@ -227,7 +227,7 @@ impl System {
             }
             // redb lets nobody read or write meanwhile, and DoltLite gives nothing back then.
             Some("stall") => matches!(self, System::Sqlite | System::Git),
-            Some("kill") => {
+            Some("kill" | "load") => {
                 let is_durable = self.is_store() && !self.is_document();
                 is_durable && self != System::Git
             }

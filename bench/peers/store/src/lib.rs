@@ -10,6 +10,7 @@ pub mod between;
 pub mod children;
 pub mod history;
 pub mod kill;
+pub mod load;
 pub mod readers;
 pub mod run;
 pub mod space;

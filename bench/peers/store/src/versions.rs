@@ -9,6 +9,11 @@ use crate::support::{Failure, Value};
 pub trait Versions: Sync {
     /// Loads all leaves at once, as revision 1.
     fn load(&self, values: &[Value]) -> Result<(), Failure>;
+    /// Adds so many leaves from this one on, all at once, as one revision more, which knows that it
+    /// changed them: durably, if it is in a folder and says that it can.
+    fn add(&self, _first: u32, _values: &[Value]) -> Result<(), Failure> {
+        Err("it is not asked to load bit by bit".into())
+    }
     /// Puts a value; durably, if it is in a folder and says that it can.
     fn commit(&self, leaf: u32, value: &Value) -> Result<(), Failure>;
     /// The newest revision.
@@ -96,9 +101,18 @@ impl<'p> Place<'p> {
 /// Opens the store of a system, or makes it.
 pub type Open = fn(&str, Place<'_>) -> Result<Box<dyn Versions>, Failure>;
 
-/// A leaf's path as the beginning of a key: a byte for each of its five steps.
+/// A leaf's path as the beginning of a key: a byte for each of its five steps. All but the first
+/// are of ten; that one is of as many as there are.
 pub fn path(leaf: u32) -> [u8; 5] {
-    std::array::from_fn(|level| (leaf / 10u32.pow(4 - level as u32) % 10) as u8)
+    std::array::from_fn(|level| {
+        let step = leaf / 10u32.pow(4 - level as u32);
+        (if level == 0 { step } else { step % 10 }) as u8
+    })
+}
+
+/// The paths of so many leaves from this one on, one behind the other.
+pub fn paths(first: u32, leaves: usize) -> Vec<u8> {
+    (first..).take(leaves).flat_map(path).collect()
 }
 
 /// The leaf at a path.

@@ -159,7 +159,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         // Of the disk alone, which our own run takes.
-        for name in ["merge-0-disk-floor", "readers-floor"] {
+        for name in ["merge-0-disk-floor", "readers-floor", "load-1000000-floor"] {
             assert_eq!(racers(name), ["jungle"]);
             assert!(find("workloads", name).unwrap().told(System::Machine).is_some());
         }
@@ -179,7 +179,9 @@ mod tests {
         for name in ["reader", "reader-beside", "writer", "writer-beside", "took"] {
             assert_eq!(racers(&format!("stall-{name}")), ["jungle", "sqlite", "git"]);
         }
-        assert_eq!(racers("kill-reopen"), ["jungle", "redb", "lmdb", "doltlite", "sqlite"]);
+        for name in ["kill-reopen", "load-100000", "load-1000000-folder"] {
+            assert_eq!(racers(name), ["jungle", "redb", "lmdb", "doltlite", "sqlite"]);
+        }
         let stores = ["jungle", "redb", "lmdb", "doltlite", "sqlite", "loro", "automerge", "git"];
         for name in ["diff-1", "diff-1000"] {
             assert_eq!(racers(name), stores);

@@ -54,9 +54,12 @@ pub(super) fn leaves(options: Options) -> u32 {
     if options.tiny { LEAVES_TINY } else { LEAVES }
 }
 
-/// Five steps, each one of ten.
+/// Five steps, each one of ten, but the first: that is one of as many as there are.
 pub(super) fn path(leaf: u32) -> [Key; 5] {
-    std::array::from_fn(|level| Key::from(u64::from(leaf / 10u32.pow(4 - level as u32) % 10)))
+    std::array::from_fn(|level| {
+        let step = leaf / 10u32.pow(4 - level as u32);
+        Key::from(u64::from(if level == 0 { step } else { step % 10 }))
+    })
 }
 
 pub(super) fn value_of(leaf: u32, stamp: u64) -> Value {

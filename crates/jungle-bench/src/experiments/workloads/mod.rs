@@ -1,13 +1,14 @@
 //! Our side of the common workloads that `bench/peers/store` has as well: branches that overlap,
 //! one node of many ordered children, a subtree that is moved, long histories, versions that are
-//! compared, reads beside a writer, giving back what a history took and who waits for that, and
-//! being killed.
+//! compared, reads beside a writer, giving back what a history took and who waits for that, being
+//! killed, and loading very much.
 
 mod apart;
 mod between;
 mod children;
 mod history;
 mod kill;
+mod load;
 mod readers;
 mod space;
 mod stall;
@@ -20,7 +21,7 @@ use crate::Failure;
 use crate::sample::Sample;
 
 /// `merge-0`, `merge-10`, both also with `-disk`, `merge-disk-syncs`, `children-COUNT`, `subtree`,
-/// `history-COUNT`, `diff`, `readers`, `space`, `stall` and `kill`.
+/// `history-COUNT`, `diff`, `readers`, `space`, `stall`, `kill` and `load-COUNT`.
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(match case.split('-').next() {
         Some("merge") => apart::sample(case, options)?,
@@ -28,6 +29,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         Some("diff") => Some(between::sample(options)?),
         Some("history") => Some(history::sample(case, options)?),
         Some("kill") => Some(kill::sample(options)?),
+        Some("load") => Some(load::sample(case, options)?),
         Some("readers") => Some(readers::sample(options)?),
         Some("space") => Some(space::sample(options)?),
         Some("stall") => Some(stall::sample(options)?),

@@ -35,6 +35,7 @@ fn store(options: &Options) -> Result<Outcome, Failure> {
         Some("stall") => peer_store::stall::run_opened(options, open),
         Some("readers") => peer_store::readers::run(options, open),
         Some("history") => peer_store::history::run(options, open),
+        Some("load") => peer_store::load::run(options, open),
         Some("subtree") => peer_store::subtree::run(options, &mut subtree::Sqlite::new()?),
         _ => run(options, open),
     }
@@ -95,7 +96,7 @@ const NEWEST: &str = "SELECT max(revision) FROM changes";
 
 const LIST: &str = "SELECT revision FROM changes ORDER BY revision DESC LIMIT ?1";
 
-const ADD: &str = "INSERT INTO nodes VALUES (?1, 1, ?2)";
+const ADD: &str = "INSERT INTO nodes VALUES (?1, ?2, ?3)";
 
 const KEEP: &str = "INSERT INTO history SELECT path, ?2, since, value FROM nodes WHERE path = ?1";
 const PUT: &str = "UPDATE nodes SET since = ?2, value = ?3 WHERE path = ?1";
@@ -148,9 +149,20 @@ impl Versions for Sqlite {
         let mut connection = self.lock();
         let writing = connection.transaction()?;
         for (leaf, value) in (0..).zip(values) {
-            writing.prepare_cached(ADD)?.execute((path(leaf), value))?;
+            writing.prepare_cached(ADD)?.execute((path(leaf), 1, value))?;
         }
         writing.execute(TELL, (&b""[..], 1))?;
+        Ok(writing.commit()?)
+    }
+
+    fn add(&self, first: u32, values: &[Value]) -> Result<(), Failure> {
+        let mut connection = self.lock();
+        let writing = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let revision = if first == 0 { 1 } else { newest(&writing)? + 1 };
+        for (leaf, value) in (first..).zip(values) {
+            writing.prepare_cached(ADD)?.execute((path(leaf), revision, value))?;
+            writing.prepare_cached(TELL)?.execute((path(leaf), revision))?;
+        }
         Ok(writing.commit()?)
     }
 

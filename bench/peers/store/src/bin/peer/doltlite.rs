@@ -51,10 +51,14 @@ impl Open {
 
 impl Versions for DoltLite {
     fn load(&self, values: &[Value]) -> Result<(), Failure> {
+        self.add(0, values)
+    }
+
+    fn add(&self, first: u32, values: &[Value]) -> Result<(), Failure> {
         let open = self.lock();
         open.connection.execute_batch("BEGIN")?;
         let mut put = open.connection.prepare("INSERT INTO leaves VALUES (?, ?)")?;
-        for (leaf, value) in (0..).zip(values) {
+        for (leaf, value) in (i64::from(first)..).zip(values) {
             put.bind(1, &Sql::Integer(leaf))?;
             put.bind(2, &Sql::Blob(value.to_vec()))?;
             put.step()?;

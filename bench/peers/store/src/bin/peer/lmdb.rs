@@ -8,7 +8,7 @@ use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn};
 
 use peer_store::support::{Failure, Value};
-use peer_store::versions::{Change, Versions, key, leaf, path};
+use peer_store::versions::{Change, Versions, key, leaf, path, paths};
 
 pub type Table = Database<'static, Bytes, Bytes>;
 
@@ -68,6 +68,20 @@ impl Versions for Lmdb {
             self.versions.put(&mut writing, &key(leaf, 1), value)?;
         }
         self.changes.put(&mut writing, &1u64.to_be_bytes(), b"")?;
+        Ok(writing.commit()?)
+    }
+
+    fn add(&self, first: u32, values: &[Value]) -> Result<(), Failure> {
+        let mut writing = self.environment.write_txn()?;
+        let revision = match first {
+            0 => 1,
+            _ => revision(self.changes.last(&writing)?.ok_or("nothing was loaded")?.0)? + 1,
+        };
+        let paths = paths(first, values.len());
+        self.changes.put(&mut writing, &revision.to_be_bytes(), &paths)?;
+        for (leaf, value) in (first..).zip(values) {
+            self.versions.put(&mut writing, &key(leaf, revision), value)?;
+        }
         Ok(writing.commit()?)
     }
 

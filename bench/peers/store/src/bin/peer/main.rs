@@ -52,6 +52,7 @@ fn store(options: &Options) -> Result<Outcome, Failure> {
         ("stall", _) => peer_store::stall::run_opened(options, open),
         ("readers", _) => peer_store::readers::run(options, open),
         (case, _) if case.starts_with("history-") => peer_store::history::run(options, open),
+        (case, _) if case.starts_with("load-") => peer_store::load::run(options, open),
         _ => run(options, open),
     }
 }

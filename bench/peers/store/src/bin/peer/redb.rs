@@ -6,7 +6,7 @@ use std::path::Path;
 use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition};
 
 use peer_store::support::{Failure, Value};
-use peer_store::versions::{Change, Versions, key, leaf, path};
+use peer_store::versions::{Change, Versions, key, leaf, path, paths};
 
 const VERSIONS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("versions");
 const CHANGES: TableDefinition<u64, &[u8]> = TableDefinition::new("changes");
@@ -28,6 +28,23 @@ impl Versions for Redb {
                 versions.insert(&key(leaf, 1)[..], &value[..])?;
             }
             writing.open_table(CHANGES)?.insert(1, &b""[..])?;
+        }
+        Ok(writing.commit()?)
+    }
+
+    fn add(&self, first: u32, values: &[Value]) -> Result<(), Failure> {
+        let writing = self.0.begin_write()?;
+        {
+            let mut changes = writing.open_table(CHANGES)?;
+            let revision = match first {
+                0 => 1,
+                _ => changes.last()?.ok_or("nothing was loaded")?.0.value() + 1,
+            };
+            changes.insert(revision, &paths(first, values.len())[..])?;
+            let mut versions = writing.open_table(VERSIONS)?;
+            for (leaf, value) in (first..).zip(values) {
+                versions.insert(&key(leaf, revision)[..], &value[..])?;
+            }
         }
         Ok(writing.commit()?)
     }
