@@ -130,6 +130,14 @@ impl Archive for Pieces {
     }
 }
 
+/// A line for copies of versions of a tree, each of which stays.
+pub(crate) fn line_of(arena: &Arena, tree: TreeId) -> Tree {
+    let mut line = Tree::new(arena);
+    line.count_keys(tree.0);
+    line.keep(Keep::All);
+    line
+}
+
 /// Copies the versions of a tree, one after the other, into one line of another arena.
 pub(crate) struct Copier {
     line: Tree,
@@ -139,10 +147,7 @@ pub(crate) struct Copier {
 
 impl Copier {
     pub(crate) fn new(arena: &Arena, tree: TreeId) -> Copier {
-        let mut line = Tree::new(arena);
-        line.count_keys(tree.0);
-        line.keep(Keep::All);
-        Copier { line, last: None }
+        Copier { line: line_of(arena, tree), last: None }
     }
 
     /// A copy of this version, from whatever arena; if it is a newest one, with the positions in it

@@ -8,11 +8,13 @@ use jungle_tree::{TreeReader, VersionId, loading};
 use super::Salvage;
 use crate::erase::copy::{Copier, CopyError};
 use crate::handle::TreeHandle;
+use crate::journal::TreeId;
 use crate::revision::Revision;
 use crate::snapshot::Snapshot;
 
 /// A tree that is being saved.
 pub(super) struct OfTree<'a> {
+    pub(super) id: TreeId,
     pub(super) name: Box<str>,
     pub(super) from: &'a Salvage<'a>,
     pub(super) reader: Option<TreeReader>,

@@ -191,6 +191,7 @@ impl Salvage<'_> {
         let reader = read(|| Tree::new(self.arena).reader())?;
         for mut tree in std::mem::take(&mut state.trees) {
             let mut of_tree = OfTree {
+                id: tree.id,
                 name: (&*tree.name).into(),
                 from: self,
                 reader: reader.clone(),

@@ -1,13 +1,13 @@
 //! Saving trees, branch by branch.
 
-use jungle_tree::{Arena, EditError, Keep, Tree};
+use jungle_tree::{Arena, EditError};
 
 use super::copies::{OfTree, version_of};
 use super::histories::{Found, Run, joined};
 use super::part::{MissingPart, copy_part};
 use super::{Lost, Salvage};
 use crate::branch::MAIN_BRANCH;
-use crate::erase::copy::{CopyError, Pieces};
+use crate::erase::copy::{CopyError, Pieces, line_of};
 use crate::history::HistoryEntry;
 use crate::restore::check_history;
 use crate::restore::state::{SavedBranch, SavedTree, SavedVersion};
@@ -169,8 +169,7 @@ impl<E, F: FnMut(u64) -> Result<(), E>> Saving<'_, F> {
         branch: &SavedBranch,
         newest: &HistoryEntry,
     ) -> Result<(HistoryEntry, bool), Ended<E>> {
-        let mut line = Tree::new(&self.arena);
-        line.keep(Keep::All);
+        let mut line = line_of(&self.arena, of.id);
         let (missing, is_anything) = match of.held(newest.id)? {
             Some(old) => line.edit(|editor| copy_part(editor, &old))?,
             None => (vec![MissingPart::all()], false),

@@ -147,6 +147,16 @@ fn whole(arena: &Arena, state: &JungleState) -> Vec<(Box<str>, Box<str>)> {
     whole
 }
 
+/// What is saved of a Jungle of which a checkpoint is held.
+fn image_of(jungle: &Jungle) -> (SavedImage, Arc<BTreeMap<u64, Vec<u8>>>) {
+    let mut slabs = BTreeMap::new();
+    let image = jungle.arena().save(&SavedImage::default(), |id, bytes| {
+        bytes.into_iter().for_each(|bytes| drop(slabs.insert(id.number(), bytes.to_vec())));
+        Ok::<(), Infallible>(())
+    });
+    (image.unwrap(), Arc::new(slabs))
+}
+
 #[test]
 fn each_branch_goes_on_of_which_nothing_is_gone() {
     for_each_seed(2, |rng| {
@@ -158,12 +168,7 @@ fn each_branch_goes_on_of_which_nothing_is_gone() {
         apart(&jungle, rng);
         let (shelves, checkpoint) = (Arc::new(Shelves::default()), jungle.checkpoint());
         shelves.save(&checkpoint);
-        let (state, mut slabs) = (checkpoint.state().clone(), BTreeMap::new());
-        let image = jungle.arena().save(&SavedImage::default(), |id, bytes| {
-            bytes.into_iter().for_each(|bytes| drop(slabs.insert(id.number(), bytes.to_vec())));
-            Ok::<(), Infallible>(())
-        });
-        let (image, slabs) = (image.unwrap(), Arc::new(slabs));
+        let (state, (image, slabs)) = (checkpoint.state().clone(), image_of(&jungle));
         work(&jungle, rng, "since", 100);
         let since = journal.records().into_iter().filter(|it| it.revision > state.revision);
         let since: Vec<_> = since.collect();
@@ -215,6 +220,49 @@ fn each_branch_goes_on_of_which_nothing_is_gone() {
         }
         assert!(went_on > 0 && left_out > 0, "{went_on} went on, {left_out} lost something");
     });
+}
+
+#[test]
+fn keys_that_only_a_part_has_are_those_of_its_tree() {
+    let jungle = Jungle::builder().arena(options()).build().unwrap();
+    let value = "x".repeat(200);
+    let tree = jungle.create_tree("t").unwrap();
+    let made = tree.update(|tx| {
+        (0..NODES).try_for_each(|n| {
+            let node = [tx.append(&[])?];
+            tx.put_attribute(&node, &format!("key {n}"), &*value)
+        })
+    });
+    made.unwrap();
+    let checkpoint = jungle.checkpoint();
+    let (image, slabs) = image_of(&jungle);
+
+    let mut parts = 0;
+    for &gone in slabs.keys() {
+        let source = Slabs { slabs: Arc::clone(&slabs), gone };
+        let arena = Arena::reopen(&options(), &image, Arc::new(source)).unwrap();
+        let all = Salvage {
+            arena: &arena,
+            state: checkpoint.state(),
+            archive: &checkpoint,
+            other: None,
+            badly_formed: Default::default(),
+        };
+        let new = Arena::with_options(&options()).unwrap();
+        let saved = all.save(Jungle::builder(), new, |_, _| Ok::<(), ()>(()));
+        let saved = saved.unwrap().unwrap();
+        if !saved.lost.iter().any(|lost| matches!(lost, Lost::Part { .. })) {
+            continue;
+        }
+        let part = saved.jungle.open_tree("t").unwrap().snapshot();
+        let children = part.root().children();
+        let keys: usize = children.map(|(_, node)| node.attributes().count()).sum();
+        let brought = saved.jungle.arena().keys_brought(tree.id().0);
+        // A copy that was given up has brought in some, too.
+        assert!(keys <= brought as usize, "{keys}, {brought} counted; without slab {gone}");
+        parts += usize::from(keys > 0);
+    }
+    assert!(parts > 0);
 }
 
 /// A history that cannot be read ends what needs it, and nothing else.
