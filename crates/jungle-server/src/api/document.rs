@@ -315,6 +315,8 @@ fn not_translated(error: ImportError) -> Problem {
             let hint = "send it as JSON, of which less has to be held, or what is large in parts";
             Problem::new(Kind::TooLarge, detail).hint(hint)
         }
+        // It has no place, and says what to do.
+        ImportError::Edit { source, .. } => source.into(),
         error => Problem::new(Problem::from(error).kind(), detail),
     }
 }

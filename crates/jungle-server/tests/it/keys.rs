@@ -38,13 +38,16 @@ fn who_may_write_to_one_node_leaves_attribute_keys_to_other_trees() {
         {"tree": "u", "edits": [{"op": "append"}]},
         {"tree": "t", "edits": new},
     ]});
-    let document = Some(r#"{"never seen": 1}"#);
+    let document = "/api/v1/trees/t/document?path=/a";
+    let ben = guarded.header("ben");
+    let as_yaml = [("authorization", &*ben), ("content-type", "application/yaml")];
     for refused in [
         commit("ben", "t", &new),
         commit("eva", "t", &new),
         commit("ben", "t", &edits("/a", "new", 100)),
         guarded.send("eva", "POST", "/api/v1/commits", Some(&several.to_string())),
-        guarded.send("ben", "PUT", "/api/v1/trees/t/document?path=/a", document),
+        guarded.send("ben", "PUT", document, Some(r#"{"never seen": 1}"#)),
+        guarded.served.send("PUT", document, &as_yaml, Some("never seen: 1\n")),
     ] {
         let told = (refused.status.as_u16(), refused.problem());
         assert_eq!(told, (507, "no-room".to_owned()), "{}", refused.text);
