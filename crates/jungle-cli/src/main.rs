@@ -1,4 +1,4 @@
-//! The `jungle` command.
+//! The `jungle` command. `docs/inside/command.md` says where each command, and what they share, is.
 
 mod args;
 mod candidates;

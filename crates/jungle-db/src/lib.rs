@@ -26,7 +26,9 @@
 //! - Every commit has a [`Revision`]. [`TreeHandle::at`], [`TreeHandle::history`],
 //!   [`TreeHandle::diff`] look back as far as [`Retention`] says; [`Watch`] follows.
 //!   [`TreeHandle::revert`], [`TreeHandle::restore`], [`TreeHandle::undo`] go back.
-//! - [`TreeHandle::branch`], [`TreeHandle::merge`], [`TreeHandle::tag`].
+//! - [`TreeHandle::branch`] begins a branch, [`TreeHandle::merge`] brings another one in, as a
+//!   [`Merge`] to be looked at; [`TreeHandle::tag`] gives a revision a name.
+//! - [`TreeHandle::create_index`] has nodes found by an attribute, in every version.
 //! - [`Jungle::checkpoint`] takes out all that a Jungle is besides its arena;
 //!   [`Builder::restore`] puts it together again, and an [`Archive`] keeps old histories, of a
 //!   Jungle that goes on, too ([`Jungle::hand_over`]).

@@ -1,7 +1,10 @@
-//! What Jungle's tests share: repeatable randomness, the way a failure names its seed, the
-//! reference model of a tree, servers of the engine under Alice, an authority for certificates,
-//! machines to run them on, the tally of what became of commits, the files that trees spill into,
-//! and folders that are gone in the end.
+//! What Jungle's tests share:
+//!
+//! - repeatable randomness, the way a failure names its seed, and the reference model of a tree;
+//! - servers of the engine, an authority for certificates, machines to run them on, and connections
+//!   between these that can be held;
+//! - the tally of what became of commits, the files that trees spill into, and folders that are
+//!   gone in the end.
 //!
 //! A random test takes its [`Rng`] from [`for_each_seed`]. When the test panics, the seed is
 //! printed; `JUNGLE_SEED=<seed>` in the environment then runs that one case again.

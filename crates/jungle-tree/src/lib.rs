@@ -16,6 +16,12 @@
 //! - A [`Node`] is borrowed from a snapshot. Children have stable [`Key`]s; attributes are
 //!   [`Value`]s under text keys.
 //! - An [`Editor`] makes many edits into one version; its [`Cursor`] makes them side by side.
+//! - [`diff()`] tells what differs between two versions, as [`Change`]s: [`apply`] does them to a
+//!   version, [`rebase`] rewrites them to follow others, [`merge`] brings two sides together, and
+//!   names each [`Conflict`].
+//! - An [`AttributeIndex`] finds nodes by an attribute, a [`Walk`] goes through all of a subtree.
+//! - [`Arena::save`] and [`Arena::reopen`] are for keeping all of it elsewhere; a [`Collection`]
+//!   gives back memory that several trees have shared.
 
 mod algebra;
 mod arena;
