@@ -237,7 +237,19 @@ impl Head {
 impl HeadState {
     /// Holds the version of an entry of the history.
     pub(crate) fn open(&self, head: &Head, entry: &HistoryEntry) -> Snapshot {
-        Snapshot::new(head.reader.held(entry.id), entry.revision)
+        let [snapshot] = self.open_all(head, [(entry.id, entry.revision)]);
+        snapshot
+    }
+
+    /// The same of several.
+    pub(crate) fn open_all<const N: usize>(
+        &self,
+        head: &Head,
+        found: [(VersionId, Revision); N],
+    ) -> [Snapshot; N] {
+        let mut revisions = found.iter().map(|(_, revision)| *revision);
+        let held = head.reader.held_all(found.map(|(id, _)| id));
+        held.map(|tree| Snapshot::new(tree, revisions.next().expect("one for each")))
     }
 
     /// Publishes an editor of the newest version as the next revision.

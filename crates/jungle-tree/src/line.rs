@@ -22,6 +22,7 @@ use crate::arena::{Allocator, ArenaInner, BIRTH_QUEUED, Memory, WORD_BYTES, lock
 use crate::block;
 use crate::planted::{Bug, is_awake};
 use crate::root::{Pinned, RootCell};
+use crate::tree::VersionId;
 
 /// What all users of a line share. Root and newest pin are in one cache line of their own: readers
 /// load both, and a publication writes it anyway.
@@ -83,11 +84,12 @@ impl LineCell {
         self.root.pin(&self.arena.pins, |handle| block::birth(self.memory(), handle))
     }
 
-    /// Pins a version that is held already: by another pin, or by the history of the line.
-    pub(crate) fn pin_held(&self, handle: u32, version: u64) -> Pinned {
+    /// Pins versions that are held already: by other pins, or by the history of the line.
+    pub(crate) fn pin_held<const N: usize>(&self, versions: [VersionId; N]) -> [Pinned; N] {
         // A collection scans slots in order and could miss a pin that moves; it waits for lanes.
         let _lane = self.arena.hold_lane();
-        self.root.pin_held(&self.arena.pins, handle, version)
+        let pins = &self.arena.pins;
+        versions.map(|VersionId { handle, version }| self.root.pin_held(pins, handle, version))
     }
 
     /// From now on what is visible now may be visible from elsewhere for ever.

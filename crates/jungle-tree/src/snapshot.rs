@@ -36,8 +36,11 @@ impl Snapshot {
     }
 
     /// A version that something else holds while this is called.
-    pub(crate) fn held(cell: &Arc<LineCell>, handle: u32, version: u64) -> Snapshot {
-        Snapshot { pinned: cell.pin_held(handle, version), cell: Arc::clone(cell) }
+    pub(crate) fn held<const N: usize>(
+        cell: &Arc<LineCell>,
+        versions: [VersionId; N],
+    ) -> [Snapshot; N] {
+        cell.pin_held(versions).map(|pinned| Snapshot { pinned, cell: Arc::clone(cell) })
     }
 
     /// The root node.
@@ -136,7 +139,8 @@ impl Snapshot {
 
 impl Clone for Snapshot {
     fn clone(&self) -> Self {
-        Snapshot::held(&self.cell, self.pinned.handle, self.pinned.version)
+        let [again] = Snapshot::held(&self.cell, [self.version_id()]);
+        again
     }
 }
 

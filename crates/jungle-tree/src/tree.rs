@@ -76,7 +76,25 @@ impl TreeReader {
     /// that it is ([`VersionId`] is given out for such versions).
     #[must_use]
     pub fn held(&self, id: VersionId) -> Snapshot {
-        Snapshot::held(&self.cell, id.handle, id.version)
+        let [held] = self.held_all([id]);
+        held
+    }
+
+    /// As [`held`](TreeReader::held), of several: in less time than one after the other.
+    ///
+    /// ```
+    /// use jungle_tree::{Arena, Keep, Tree};
+    /// let mut tree = Tree::new(&Arena::new()?);
+    /// tree.keep(Keep::All);
+    /// let before = tree.version_id();
+    /// tree.add_child(&[])?;
+    /// let both = tree.reader().held_all([before, tree.version_id()]);
+    /// assert_eq!(both.map(|version| version.root().child_count()), [0, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn held_all<const N: usize>(&self, ids: [VersionId; N]) -> [Snapshot; N] {
+        Snapshot::held(&self.cell, ids)
     }
 }
 

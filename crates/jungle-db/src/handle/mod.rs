@@ -534,7 +534,7 @@ impl TreeHandle {
     /// ```
     pub fn diff(&self, a: Revision, b: Revision) -> Result<ChangeSet, NoSuchRevision> {
         self.shared.must_be_born(a.max(b))?;
-        let [a, b] = self.head.at_both([a, b].map(At::Revision))?;
+        let [a, b] = self.head.at_both([a, b])?;
         Ok(diff(&a, &b))
     }
 

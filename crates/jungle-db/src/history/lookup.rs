@@ -7,6 +7,7 @@ use crate::history::archive::ArchiveError;
 use crate::history::past::NoSuchRevision;
 use crate::history::search::At;
 use crate::history::{HISTORY_PIECE, HistoryEntry, Look, Page, Part, Piece};
+use crate::revision::Revision;
 use crate::snapshot::Snapshot;
 use crate::sync::MutexGuard;
 
@@ -59,16 +60,14 @@ impl Head {
         })
     }
 
-    /// The versions at two numbers or times: most of the time both are in memory, and found at
-    /// once.
-    pub(crate) fn at_both(&self, both: [At; 2]) -> Result<[Snapshot; 2], NoSuchRevision> {
+    /// The versions at two revisions: most of the time both are in memory, and found at once.
+    pub(crate) fn at_both(&self, both: [Revision; 2]) -> Result<[Snapshot; 2], NoSuchRevision> {
         let state = self.lock();
-        let looks = both.map(|at| state.history.look(at));
-        if let [Look::Here(Some((_, a))), Look::Here(Some((_, b)))] = looks {
-            return Ok([a, b].map(|entry| state.open(self, &entry)));
+        if let Some(found) = state.history.look_at_both(both) {
+            return Ok(state.open_all(self, found));
         }
         drop(state);
-        let [a, b] = both;
+        let [a, b] = both.map(At::Revision);
         Ok([self.at(a)?.snapshot, self.at(b)?.snapshot])
     }
 

@@ -342,6 +342,31 @@ impl History {
         }
     }
 
+    /// Both of two revisions, where they are found in memory, and where their versions lie.
+    pub(crate) fn look_at_both(&self, both: [Revision; 2]) -> Option<[(VersionId, Revision); 2]> {
+        let [a, b] = both;
+        let Look::Here(Some((index, found))) = self.look(At::Revision(b)) else { return None };
+        // Most who compare two compare neighbours.
+        let before = index.checked_sub(1).filter(|before| *before >= self.first);
+        let before = before.and_then(|before| self.here(before)).filter(|it| it.revision == a);
+        let first = match before {
+            Some(entry) => (entry.id, a),
+            None => match self.look(At::Revision(a)) {
+                Look::Here(Some((_, entry))) => (entry.id, entry.revision),
+                _ => return None,
+            },
+        };
+        Some([first, (found.id, found.revision)])
+    }
+
+    /// An entry that is in memory, by its index.
+    fn here(&self, index: u64) -> Option<&HistoryEntry> {
+        match self.part(index / HISTORY_PIECE)? {
+            Part::Here(piece) => piece.get((index % HISTORY_PIECE) as usize),
+            Part::Stored(_) => None,
+        }
+    }
+
     /// Is a revision there, and not before this index?
     pub(crate) fn keeps(&self, revision: Revision, first: u64) -> Result<bool, ArchiveError> {
         let found = match self.look(At::Revision(revision)) {

@@ -118,6 +118,34 @@ fn two_revisions_are_compared() {
 }
 
 #[test]
+fn neighbours_are_compared_as_any_two_are() {
+    let (jungle, tree) = tree_of(0);
+    let other = jungle.create_tree("other").unwrap();
+    for i in 0..1200 {
+        append(&tree, &[]);
+        if i % 7 == 0 {
+            append(&other, &[]);
+        }
+    }
+    let newest = jungle.revision();
+    for number in 2..=newest.number() {
+        let [a, b] = [revision(number - 1), revision(number)];
+        let held = [a, b].map(|revision| tree.at(revision));
+        let told = tree.diff(a, b);
+        match held {
+            [Ok(before), Ok(after)] => {
+                assert_eq!(told.unwrap(), jungle_tree::diff(&before, &after), "to {number}");
+            }
+            _ => assert!(told.is_err(), "to {number}"),
+        }
+    }
+    tree.set_retention(Retention::Last(3)).unwrap();
+    let oldest = tree.history(..).next_back().unwrap().unwrap().revision;
+    let gone = tree.diff(revision(oldest.number() - 1), oldest);
+    assert_eq!(gone, Err(NoSuchRevision::TooOld { oldest }));
+}
+
+#[test]
 fn one_revision_is_taken_back_and_what_came_after_stays() {
     let (jungle, tree) = tree_of(2);
     put(&tree, "/0", "n", 1);
