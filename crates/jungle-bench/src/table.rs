@@ -86,6 +86,10 @@ pub fn against(row: &Row, rows: &[Row]) -> String {
             if ratios.is_empty() {
                 return "never in one round".to_owned();
             }
+            // How often it needs nothing has no number.
+            if ratios.iter().any(|ratio| !ratio.is_finite()) {
+                return "its is 0".to_owned();
+            }
             let (low, high) = spread(&ratios);
             format!("{} ({}–{})", plain(median(&ratios)), plain(low), plain(high))
         }
