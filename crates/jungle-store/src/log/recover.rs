@@ -308,8 +308,12 @@ impl Scan<'_> {
             return Err(OpenError::Missing { revision: self.next_revision() });
         }
         if next <= self.jungle.revision().number() {
-            // The log had all of the checkpoint for good before that was written.
-            return Err(self.damaged(&last.name, self.at.offset, Damage::EndsEarly));
+            // The log had all of the checkpoint for good before that was written. A copy that is
+            // begun has no mark yet, and of its other segments nothing.
+            return Err(match (mark, last.damage()) {
+                (None, Damage::EndsEarly) => OpenError::Missing { revision: self.next_revision() },
+                _ => self.damaged(&last.name, self.at.offset, Damage::EndsEarly),
+            });
         }
         if let Some(Mark::Closed { revision, check: closed }) = mark {
             let found = next - 1;
