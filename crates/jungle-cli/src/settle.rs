@@ -89,11 +89,15 @@ pub(crate) fn hows(
                 text.strip_prefix(&member.to_string()).and_then(|said| said.strip_prefix('='));
             let Some(said) = said else { continue };
             is_known = true;
-            *how = Some(match said {
+            let new = match said {
                 "ours" => How::Take(Side::Ours),
                 "theirs" => How::Take(Side::Theirs),
                 value => How::Put(New::from_json(value)?),
-            });
+            };
+            if how.replace(new).is_some() {
+                let message = format_args!("--resolve {text}: {member} is settled twice");
+                return Err(Failure::usage(message).with_hint("say one of them"));
+            }
         }
         if !is_known {
             let failure = Failure::usage(format_args!("--resolve {text}: no conflict is there"));

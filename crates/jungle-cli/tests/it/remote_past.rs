@@ -274,6 +274,7 @@ fn what_was_changed_since_is_settled_as_in_a_folder() {
     revert(&["--json"], 5);
     revert(&["--resolve", "/x=ours"], 2);
     revert(&["--resolve", "/n=mine"], 2);
+    revert(&["--resolve", "/n=ours", "--resolve", "/n=theirs"], 2);
     revert(&["--ours", "--theirs"], 2);
     revert(&["--theirs", "--to"], 2);
     holds("3\n");

@@ -161,7 +161,11 @@ impl<'w> Said<'w> {
             if !places.contains(&place) {
                 return Err(self.no_conflict(&how.path.0));
             }
-            said.entry(place).or_insert(how);
+            let first = said.entry(place).or_insert(how);
+            // Two conflicts may have one place, so a client may say the same of it twice.
+            if (first.take, &first.value) != (how.take, &how.value) {
+                return Err(settled_twice(how));
+            }
         }
         let resolve = |one: &Conflict| said.get(&(&one.path, attribute(one))).copied();
         let open: Vec<_> = conflicts.iter().filter(|one| resolve(one).is_none()).collect();
@@ -222,6 +226,13 @@ impl<'w> Said<'w> {
             _ => Err(Problem::bad("resolve: say `take`, or a `value` for an attribute")),
         }
     }
+}
+
+fn settled_twice(how: &Resolve) -> Problem {
+    let attribute = how.attribute.as_ref().map_or_else(String::new, |key| format!(" @{key}"));
+    let path = &how.path.0;
+    Problem::bad(format_args!("resolve: {path}{attribute} is settled in two ways"))
+        .hint("say one of them")
 }
 
 /// Commits a merge into a branch: as it is prepared, with all conflicts settled, in a turn.

@@ -123,6 +123,15 @@ fn conflicts_are_settled_by_side_one_by_one_and_by_value() {
             2,
             9,
         ),
+        // The same twice is no contradiction.
+        (
+            json!({"from": "draft", "prevails": "theirs", "resolve": [
+                {"path": "/", "attribute": "n", "take": "ours"},
+                {"path": "/", "attribute": "n", "take": "ours"},
+            ]}),
+            2,
+            1,
+        ),
     ] {
         let served = diverged();
         merge(&served, &body).expect(200);
@@ -158,6 +167,20 @@ fn what_cannot_be_merged_is_refused() {
         (
             json!({"from": "draft", "prevails": "ours",
                 "resolve": [{"path": "/", "attribute": "n"}]}),
+            "bad-request",
+        ),
+        (
+            json!({"from": "draft", "prevails": "ours", "resolve": [
+                {"path": "/", "attribute": "n", "take": "ours"},
+                {"path": "/", "attribute": "n", "take": "theirs"},
+            ]}),
+            "bad-request",
+        ),
+        (
+            json!({"from": "draft", "prevails": "ours", "resolve": [
+                {"path": "/", "attribute": "n", "value": 8},
+                {"path": "/", "attribute": "n", "value": 9},
+            ]}),
             "bad-request",
         ),
     ] {
