@@ -140,8 +140,10 @@ pub(crate) fn not_opened(error: &OpenError) -> Failure {
                  makes a folder of it",
             )
         }
-        error if is_damage(error) => Failure::of(Exit::Damaged, error)
-            .with_hint("`jungle restore BACKUP DIR` makes a new folder from a backup"),
+        error if is_damage(error) => Failure::of(Exit::Damaged, error).with_hint(
+            "`jungle restore BACKUP NEW` makes a new folder from a backup; without one, \
+             `jungle repair DIR NEW` saves what can still be read",
+        ),
         error => Failure::of(Exit::Error, error),
     }
 }

@@ -130,10 +130,13 @@ impl Undone {
                  folder, which is read from its log then; nothing is lost"
             }
             Remedy::TakeOut => {
-                "everything can still be read: `jungle restore` makes a new folder with the log \
-                 from a backup"
+                "everything can still be read: stop the server; `jungle repair` makes a new folder \
+                 of it, `jungle restore` one with the log from a backup"
             }
-            _ => "stop the server; `jungle restore` makes a new folder from a backup",
+            _ => {
+                "stop the server; `jungle restore` makes a new folder from a backup; without one, \
+                 `jungle repair` saves what can still be read"
+            }
         };
         let result = json!(Damaged::from(survey));
         Undone::Failed { error: with_causes(first), hint: Some(hint), result }

@@ -222,6 +222,8 @@ fn damage_is_found_while_it_is_served() {
     }
     assert!(damages[0]["offset"].as_u64() < damages[1]["offset"].as_u64(), "{found}");
     assert_eq!((&result["remedy"], &result["whole_segments"]), (&json!("restore"), &json!(0)));
+    let hint = found["hint"].as_str().unwrap();
+    assert!(["`jungle restore`", "`jungle repair`"].iter().all(|way| hint.contains(way)), "{hint}");
     assert_eq!(result["whole_revisions"].as_array().unwrap().len(), 3, "{found}");
     // Who only reads trees notices nothing.
     kept.served.get("/api/v1/trees/t/node").expect(200);
