@@ -68,16 +68,17 @@ pub(crate) fn reader(file: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure
     if file == "-" {
         return Ok((Box::new(io::stdin().lock()), None));
     }
-    let open = || -> io::Result<(File, u64)> {
+    let open = || -> io::Result<(File, Option<u64>)> {
         let opened = File::open(file)?;
         let metadata = opened.metadata()?;
         if metadata.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
-        Ok((opened, metadata.len()))
+        // A pipe says it has none.
+        Ok((opened, metadata.is_file().then_some(metadata.len())))
     };
     match open() {
-        Ok((opened, bytes)) => Ok((Box::new(opened), Some(bytes))),
+        Ok((opened, bytes)) => Ok((Box::new(opened), bytes)),
         Err(error) => Err(cannot_read(file, &error)),
     }
 }
@@ -131,4 +132,23 @@ pub(crate) fn path(text: &str) -> Result<Path, Failure> {
         Failure::new(Exit::Usage, format_args!("{text}: {error}"))
             .with_hint(r#"a path is /name/0/"name with / in it"; names made of digits need quotes"#)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle_testkit::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn only_of_a_file_it_is_known_how_much_comes() {
+        let folder = Scratch::new("jungle-cli-reader");
+        let file = folder.join("one.json");
+        std::fs::write(&file, "{}").unwrap();
+        let bytes = |place: &str| reader(place).ok().map(|(_, bytes)| bytes);
+        assert_eq!(bytes(file.to_str().unwrap()), Some(Some(2)));
+        // As of a named pipe, which would wait here for somebody who writes.
+        assert_eq!(bytes("/dev/null"), Some(None));
+        assert_eq!(bytes(folder.to_str().unwrap()), None, "a folder is no document");
+    }
 }
