@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use jungle::disk::{Disk, FolderDisk};
+use jungle::disk::FolderDisk;
 
 /// A file that is being written beside the one whose place it takes. Dropped before its
 /// [end](Replacing::end), it is removed, and the other one is as it was.
@@ -63,22 +63,9 @@ impl Replacing {
         let Some((beside, place)) = &self.names else { return Ok(()) };
         self.file.sync_all()?;
         fs::rename(beside, place)?;
-        let synced = place.parent().map_or(Ok(()), sync_folder);
+        let synced = place.parent().map_or(Ok(()), FolderDisk::sync_names);
         self.names = None;
         synced
-    }
-}
-
-/// Makes the names in a folder outlast a power loss. Where it may not be read, or the system syncs
-/// none, they are as lasting as they get.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    use ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
-    let harmless = [InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported];
-    let is_here = folder.as_os_str().is_empty();
-    let folder = if is_here { Path::new(".") } else { folder };
-    match FolderDisk::new(folder).sync_folder("") {
-        Err(error) if harmless.contains(&error.kind()) => Ok(()),
-        synced => synced,
     }
 }
 
@@ -94,18 +81,5 @@ impl Drop for Replacing {
             // What cannot be removed is told by what failed before.
             let _ = fs::remove_file(beside);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_synced_where_there_are_any() {
-        sync_folder(Path::new("")).unwrap();
-        sync_folder(&std::env::temp_dir()).unwrap();
-        let nothing = std::env::temp_dir().join("jungle-nothing-is-here");
-        assert_eq!(sync_folder(&nothing).unwrap_err().kind(), ErrorKind::NotFound);
     }
 }

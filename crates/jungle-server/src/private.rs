@@ -4,6 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+use jungle::disk::FolderDisk;
+
 /// Keeps others out who would change files of the same folder, until it is dropped. Where a folder
 /// cannot be locked, nobody is kept out.
 pub(crate) fn alone(path: &Path) -> Option<fs::File> {
@@ -37,22 +39,6 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, path)?;
-    sync_folder(path)
-}
-
-/// Makes the new one outlast a power loss: what was revoked would be granted again. Where a folder
-/// may not be read, or the system syncs none, it is as lasting as it gets.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
-    if cfg!(windows) {
-        return Ok(());
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let synced = fs::File::open(folder.unwrap_or(Path::new("."))).and_then(|it| it.sync_all());
-    match synced {
-        Err(error) if matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported) => {
-            Ok(())
-        }
-        synced => synced,
-    }
+    // What was revoked would be granted again.
+    path.parent().map_or(Ok(()), FolderDisk::sync_names)
 }

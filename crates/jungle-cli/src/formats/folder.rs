@@ -7,12 +7,12 @@ use std::fs;
 use std::io;
 use std::path::{Path as FilePath, PathBuf};
 
+use jungle::disk::FolderDisk;
 use jungle_json::{ARRAY_KEY, ORDER_KEY, VALUE_KEY, write_value};
 use jungle_tree::{Editor, Key, KeyRef, Node, Path, VALUE_BYTES_MAX, ValueRef};
 
 use crate::failure::{Exit, Failure, failed};
 use crate::output::bar::Bar;
-use crate::replacing::sync_folder;
 
 /// Longer names no file of Linux can have. Others count in letters, or otherwise.
 const NAME_BYTES_MAX: usize = 255;
@@ -210,7 +210,7 @@ impl Begun<'_> {
             fs::rename(&self.at, self.folder).map_err(cannot)?;
             self.has_ended = true;
             let mut named = folders_above(self.folder).take(self.above + 1);
-            named.try_for_each(sync_folder).map_err(cannot)?;
+            named.try_for_each(FolderDisk::sync_names).map_err(cannot)?;
         }
         self.has_ended = true;
         Ok(())
@@ -233,7 +233,7 @@ fn sync_all_in(folder: &FilePath) -> io::Result<()> {
                 false => fs::OpenOptions::new().write(true).open(file.path())?.sync_all()?,
             }
         }
-        sync_folder(&folder)?;
+        FolderDisk::sync_names(&folder)?;
     }
     Ok(())
 }

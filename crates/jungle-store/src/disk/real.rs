@@ -51,6 +51,31 @@ impl FolderDisk {
         Ok(disk)
     }
 
+    /// Makes the names in a folder last; `""` is the one that the process is in. Where it may not
+    /// be read, or the system syncs none, they are as lasting as they get.
+    ///
+    /// # Errors
+    /// What else the system says.
+    ///
+    /// ```
+    /// use std::io::ErrorKind;
+    /// use jungle_store::disk::FolderDisk;
+    /// # let dir = std::env::temp_dir().join(format!("jungle-disk-names-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&dir)?;
+    /// std::fs::write(dir.join("letter"), "hello")?;
+    /// FolderDisk::sync_names(&dir)?;
+    /// FolderDisk::sync_names("")?;
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # #[cfg(unix)]
+    /// assert_eq!(FolderDisk::sync_names(&dir).unwrap_err().kind(), ErrorKind::NotFound);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn sync_names(folder: impl AsRef<Path>) -> io::Result<()> {
+        let folder = folder.as_ref();
+        let is_here = folder.as_os_str().is_empty();
+        synced_if_it_can(sync_folder(if is_here { Path::new(".") } else { folder }))
+    }
+
     /// Was a Jungle open in it? Then all names up to its own were made last before.
     fn has_mark(&self) -> bool {
         let lock = self.open(LOCK, Mode::Read);
@@ -122,7 +147,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 /// system that cannot sync it or that nothing is written to, it was not us who made the name.
 fn sync_name(path: &Path) -> io::Result<()> {
     let path = path.canonicalize()?;
-    synced_if_it_can(path.parent().map_or(Ok(()), sync_folder))
+    path.parent().map_or(Ok(()), FolderDisk::sync_names)
 }
 
 impl DiskFile for File {
