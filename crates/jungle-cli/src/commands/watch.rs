@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
             .map(drop);
     }
     if context.held.is_some() {
-        return Err(Failure::usage("nobody else writes while the shell has the folder")
+        return Err(Failure::usage("what others write is not seen in a shell")
             .with_hint("leave the shell, or leave out --follow"));
     }
     let (mut seen, mut held) = (None, None);

@@ -11,6 +11,7 @@ use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
+use super::OUTSIDE;
 use super::words::{places, so_far};
 use crate::args;
 use crate::candidates::{names, paths, trees};
@@ -26,7 +27,7 @@ impl<'s> Complete<'s> {
         let whole = args::Args::command();
         let names = whole.get_subcommands().map(|command| command.get_name().to_owned());
         let ours = ["help", "exit", "quit"].map(str::to_owned);
-        let commands = names.filter(|name| name != "shell").chain(ours);
+        let commands = names.filter(|name| !OUTSIDE.contains(&&**name)).chain(ours);
         Complete { store, commands: commands.collect() }
     }
 
@@ -149,6 +150,7 @@ mod tests {
             assert!(start <= line.len());
         };
         check("rev", &["revert"]);
+        check("s", &["stat", "show"]);
         check("get ", &["board"]);
         check("get bo", &["board"]);
         check("get board /la", &["/last"]);

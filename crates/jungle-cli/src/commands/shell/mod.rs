@@ -26,7 +26,7 @@ Each line is a command without `jungle` and without the folder: `get board /titl
 /title '\"Hello\"'`, `help`. Tab completes commands, trees and paths; the arrows go back to lines \
 before; `exit` or the end of the input ends it. From a line `\\at REV` on, what takes --at tells \
 how it was then, unless it says another revision; `\\at` alone goes back to what is newest. \
-Nobody else can open the folder meanwhile.";
+Others can read the folder meanwhile, and not write to it.";
 
 /// Give commands one after the other, with completion and history
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ Nobody else can open the folder meanwhile.";
 pub(crate) struct Args {
     /// The folder, which is made when it is not there
     dir: String,
-    /// Change nothing; others may read meanwhile
+    /// Change nothing; if somebody writes to the folder already, it is as it was at that moment
     #[arg(long)]
     read_only: bool,
 }
@@ -42,6 +42,9 @@ pub(crate) struct Args {
 /// Commands that take no folder first.
 const WITHOUT_FOLDER: [&str; 8] =
     ["help", "man", "completions", "cheat", "config", "demo", "bench", "restore"];
+
+/// Commands that go on until they are interrupted, as this does.
+const OUTSIDE: [&str; 4] = ["alice", "cluster", "serve", "shell"];
 
 /// The word before a revision at which all is looked at from then on.
 const AT: &str = r"\at";
@@ -131,6 +134,13 @@ fn one(line: &str, dir: &str, at: &mut String, context: &Context<'_>) -> Result<
     match &*first {
         "exit" | "quit" => return Ok(Next::End),
         "shell" => return Err(Failure::usage("this is a shell already")),
+        first if OUTSIDE.contains(&first) => {
+            return Err(Failure::usage(format_args!("{first} is nothing for a shell"))
+                .with_hint("leave it, and say it then"));
+        }
+        // It takes the folder behind what is to be done.
+        "access" if words.len() > 1 => words.insert(2, dir.to_owned()),
+        "access" => {}
         first if WITHOUT_FOLDER.contains(&first) || first.starts_with('-') => {}
         _ => words.insert(1, dir.to_owned()),
     }
