@@ -63,7 +63,7 @@ pub(crate) fn disk_usage(disk: &dyn Disk) -> Result<DiskUsage, IoError> {
     let mut usage = DiskUsage::default();
     let mut last = (0, 0);
     let segments = format!("{LOG}/");
-    let files = disk.list("").map_err(doing("list", ""))?;
+    let files = disk.list("").map_err(doing("list", "the folder"))?;
     let mut folders = vec![(String::new(), files)];
     while let Some((prefix, files)) = folders.pop() {
         for file in files {

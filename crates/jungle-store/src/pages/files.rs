@@ -24,7 +24,7 @@ pub(crate) fn remove(disk: &dyn Disk) -> Result<(), IoError> {
 /// kept already.
 pub(crate) fn keep_damaged(disk: &dyn Disk) -> Result<(), IoError> {
     disk.rename(PAGES, DAMAGED).map_err(doing("name", DAMAGED))?;
-    disk.sync_folder("").map_err(doing("sync", ""))
+    disk.sync_folder("").map_err(doing("sync", "the folder"))
 }
 
 /// Removes such that are kept, if there are any.
@@ -32,7 +32,7 @@ pub(crate) fn remove_damaged(disk: &dyn Disk) -> Result<(), IoError> {
     match disk.remove(DAMAGED) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(doing("remove", DAMAGED)(error)),
-        Ok(()) => disk.sync_folder("").map_err(doing("sync", "")),
+        Ok(()) => disk.sync_folder("").map_err(doing("sync", "the folder")),
     }
 }
 

@@ -34,6 +34,15 @@ fn reopening_changes_nothing_of_what_is_told() {
     assert!(usage.pages_bytes > 0 && usage.segments > 0 && usage.older_log_bytes < usage.log_bytes);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_gone_is_named() {
+    let folder = Folder::new();
+    let store = Store::open(folder.path()).unwrap();
+    std::fs::remove_dir_all(folder.path()).unwrap();
+    assert_eq!(store.disk_usage().unwrap_err().to_string(), "cannot list the folder");
+}
+
 #[test]
 fn folders_of_others_count_by_what_is_in_them() {
     let folder = Folder::new();

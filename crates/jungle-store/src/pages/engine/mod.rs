@@ -101,7 +101,7 @@ impl EnginePages {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(disk: Arc<dyn Disk>, options: PagesOptions) -> Result<EnginePages, PagesError> {
-        let names = disk.list("").map_err(doing("list", ""))?;
+        let names = disk.list("").map_err(doing("list", "the folder"))?;
         let pages = EnginePages::new(disk, options);
         if !names.iter().any(|name| name == PAGES) {
             pages.create(names.iter().any(|name| name == NEXT))?;
@@ -132,7 +132,7 @@ impl EnginePages {
         disk: Arc<dyn Disk>,
         options: PagesOptions,
     ) -> Result<Option<EnginePages>, PagesError> {
-        let names = disk.list("").map_err(doing("list", ""))?;
+        let names = disk.list("").map_err(doing("list", "the folder"))?;
         if !names.iter().any(|name| name == PAGES) {
             return Ok(None);
         }
@@ -168,7 +168,7 @@ impl EnginePages {
     /// name may have failed to.
     fn make_name_last(&self) -> Result<(), PagesError> {
         if !self.is_named.load(Ordering::SeqCst) {
-            self.disk.sync_folder("").map_err(doing("sync", ""))?;
+            self.disk.sync_folder("").map_err(doing("sync", "the folder"))?;
             self.is_named.store(true, Ordering::SeqCst);
         }
         Ok(())
