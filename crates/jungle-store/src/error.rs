@@ -9,7 +9,7 @@ use jungle_tree::{ArenaError, ImageError};
 use crate::checkpoint::LoadError;
 use crate::form::{TreeDamage, TreeFault};
 use crate::log::segment::FORMAT;
-use crate::pages::PagesError;
+use crate::pages::{PAGES, PagesError};
 use crate::record::DecodeError;
 
 /// The system refused something.
@@ -190,7 +190,8 @@ pub enum Damage {
     GoesOn,
 }
 
-/// A disk that fails says nothing of the checkpoint, nor does one that has no room to load it.
+/// A disk that fails says nothing of the checkpoint, nor does one that has no room to load it; and
+/// what a newer program wrote is no damage.
 impl From<LoadError> for OpenError {
     fn from(error: LoadError) -> OpenError {
         let error = match error {
@@ -213,6 +214,9 @@ impl From<LoadError> for OpenError {
         };
         match pages {
             Some(PagesError::Io(error)) => OpenError::Io(error.clone()),
+            Some(&PagesError::UnknownFormat { found, .. }) => {
+                OpenError::UnknownFormat { file: PAGES.into(), found: found.into() }
+            }
             _ => OpenError::Checkpoint(error),
         }
     }
@@ -270,4 +274,19 @@ pub enum LogError {
     /// A thread that was writing did not come back.
     #[error("the log stopped in the middle of a write")]
     Broken,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As damage it would be left out, and put away, where the log is complete.
+    #[test]
+    fn a_checkpoint_of_a_newer_program_is_refused_by_name() {
+        let pages = PagesError::UnknownFormat { table: "state", key: 0, found: 2 };
+        let error = OpenError::from(LoadError::Pages(pages));
+        let OpenError::UnknownFormat { file, found: 2 } = &error else { panic!("{error}") };
+        assert_eq!(&**file, PAGES);
+        assert!(error.to_string().contains("use a newer program"), "{error}");
+    }
 }
