@@ -5,6 +5,7 @@
 mod appending;
 mod clocks;
 mod faults;
+mod five;
 mod founding;
 mod guests;
 mod in_memory;

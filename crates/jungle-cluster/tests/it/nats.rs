@@ -16,7 +16,7 @@ use jungle_store::{OpenOptions, Store};
 use jungle_testkit::{NatsServers, Passage, Rng, Scratch};
 use tokio::runtime::Runtime;
 
-use crate::support::{Cut, agree, int, newcomer, options, put};
+use crate::support::{Cut, add, agree, int, newcomer, options, put};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -42,14 +42,6 @@ fn servers_on_one_engine_agree() {
     agree(&servers);
     let tree = servers[1].0.open_tree("t").unwrap();
     assert_eq!(int(&tree, "/", "n"), Some(80));
-}
-
-fn add(tree: &jungle_db::TreeHandle) {
-    let added = tree.update(|tx| {
-        let count = tx.attribute(&[], "n").unwrap().and_then(|n| n.as_int()).unwrap_or(0);
-        tx.put_attribute(&[], "n", count + 1)
-    });
-    added.unwrap();
 }
 
 #[test]

@@ -240,6 +240,15 @@ pub fn put(tree: &TreeHandle, at: &str, key: &str, value: i64) {
     tree.update(|tx| tx.put_attribute(&at, key, value)).unwrap();
 }
 
+/// Counts up by one.
+pub fn add(tree: &TreeHandle) {
+    let added = tree.update(|tx| {
+        let count = tx.attribute(&[], "n").unwrap().and_then(|n| n.as_int()).unwrap_or(0);
+        tx.put_attribute(&[], "n", count + 1)
+    });
+    added.unwrap();
+}
+
 pub fn int(tree: &TreeHandle, at: &str, key: &str) -> Option<i64> {
     tree.read().root().at(&path(at)).ok()?.attribute(key)?.as_int()
 }
