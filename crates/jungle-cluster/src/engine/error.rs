@@ -64,6 +64,16 @@ pub enum ConnectError {
         /// The name.
         name: String,
     },
+    /// How the log stands was asked, by who only looks and does not know on how many servers it is
+    /// kept.
+    #[error(
+        "the engine does not tell of the log: is JetStream on, and do most of the servers run that \
+         keep it?"
+    )]
+    NotTold {
+        /// Why.
+        source: EngineSaid,
+    },
     /// There is a log, or a mirror of it, and it is kept otherwise than it has to be.
     #[error("the stream {stream} of the engine has {setting} = {found}, and {wanted} is needed")]
     Setting {
@@ -134,6 +144,7 @@ impl ConnectError {
         match self {
             ConnectError::Connect { source, .. }
             | ConnectError::Log { source, .. }
+            | ConnectError::NotTold { source }
             | ConnectError::Mirror { source, .. } => matches!(source, EngineSaid::Nothing(_)),
             _ => false,
         }

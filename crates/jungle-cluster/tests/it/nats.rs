@@ -628,6 +628,9 @@ fn a_server_goes_on_by_itself_while_most_of_the_engine_is_away() {
     let away = JoinError::from(refused);
     assert!(matches!(away, JoinError::Connect(ConnectError::Log { .. })), "{away:?}");
     assert!(away.is_away(), "{away:?}");
+    // Who only looks has not said on how many servers it is, and is not asked whether they run.
+    let looked = Survey::take(&address, &hasty, Duration::ZERO).map(drop).unwrap_err();
+    assert!(looked.is_away() && matches!(looked, ConnectError::NotTold { .. }), "{looked:?}");
     let store = Store::open(dir.join("data")).unwrap();
     let id = Cluster::log_of(&dir.join("data")).unwrap().unwrap();
     let later = named.clone();

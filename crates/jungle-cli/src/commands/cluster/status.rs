@@ -68,16 +68,15 @@ fn ask(args: &Args) -> Result<Survey, Failure> {
         ..Options::default()
     };
     Survey::take(&args.cluster, &options, Duration::from_millis(args.within)).map_err(|error| {
+        let exit = if error.is_away() { Exit::Unreachable } else { Exit::Error };
         match error {
             ConnectError::NoCluster { .. } => Failure::of(Exit::NotFound, &error).with_hint(
                 "`jungle serve --cluster ADDRESSES` makes one; --cluster-name says which",
             ),
-            error => {
-                let exit = if error.is_away() { Exit::Unreachable } else { Exit::Error };
-                Failure::of(exit, &error).with_hint(
-                    "`jungle cluster up` starts an engine and says where it is: --cluster",
-                )
-            }
+            // It is there.
+            ConnectError::NotTold { .. } => Failure::of(exit, &error),
+            error => Failure::of(exit, &error)
+                .with_hint("`jungle cluster up` starts an engine and says where it is: --cluster"),
         }
     })
 }

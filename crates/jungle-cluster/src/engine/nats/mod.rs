@@ -35,7 +35,9 @@ use self::append::{Append, Elections};
 use self::depot::NatsDepot;
 use self::elsewhere::Question;
 use self::mirror::Mirror;
-use self::opening::{ID, check_synced, config, connect, id_of, no_log, open, open_depot, subject};
+use self::opening::{
+    ID, check_synced, config, connect, id_of, not_told, open, open_depot, subject,
+};
 use self::questions::Answers;
 use self::reach::Reach;
 use self::search::{SEARCHED_WITHIN, search};
@@ -126,14 +128,14 @@ impl NatsLog {
         let (context, name) = (jetstream.clone(), config(&options.name, options.replicas).name);
         let finding = async move { context.get_stream(name).await };
         let found = wait(&threads, options.join_within, finding);
-        let found = found.ok_or_else(|| no_log(options, "no answer in time"))?;
+        let found = found.ok_or_else(|| not_told("no answer in time"))?;
         let stream = found.map_err(|error| match error.kind() {
             GetStreamErrorKind::JetStream(error)
                 if error.error_code() == ErrorCode::STREAM_NOT_FOUND =>
             {
                 ConnectError::NoCluster { name: options.name.clone() }
             }
-            _ => no_log(options, error),
+            _ => not_told(error),
         })?;
         Ok(NatsLog::new(threads, jetstream, stream, None, &options.name))
     }

@@ -59,14 +59,19 @@ pub(super) fn connect(
 }
 
 /// Nobody answers at these addresses, or whoever does refuses the connection.
-pub(super) fn no_connection(addresses: &str, error: impl Into<async_nats::Error>) -> ConnectError {
+fn no_connection(addresses: &str, error: impl Into<async_nats::Error>) -> ConnectError {
     let (addresses, source) = (addresses.to_owned(), refusal::of_connection(error.into()));
     ConnectError::Connect { addresses, source }
 }
 
 /// The engine refuses to give the log, or says nothing of it.
-pub(super) fn no_log(options: &Options, error: impl Into<async_nats::Error>) -> ConnectError {
+fn no_log(options: &Options, error: impl Into<async_nats::Error>) -> ConnectError {
     ConnectError::Log { replicas: options.replicas, source: refusal::of_stream(error.into()) }
+}
+
+/// The same, to who only looks.
+pub(super) fn not_told(error: impl Into<async_nats::Error>) -> ConnectError {
+    ConnectError::NotTold { source: refusal::of_stream(error.into()) }
 }
 
 /// How what is kept in a domain is asked for.

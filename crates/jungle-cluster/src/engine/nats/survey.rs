@@ -7,7 +7,7 @@ use async_nats::jetstream::stream::{Info, PeerInfo, Stream};
 use bytes::Bytes;
 use tokio::time::{Instant, sleep};
 
-use super::opening::no_connection;
+use super::opening::not_told;
 use super::questions::Answers;
 use super::synced::{self, Synced};
 use super::{ANSWER_WITHIN, NatsLog, REST, no_answer};
@@ -26,8 +26,8 @@ impl Survey {
     /// When the engine cannot be reached, or has no log of this cluster.
     pub fn take(engine: &str, options: &Options, within: Duration) -> Result<Survey, ConnectError> {
         let log = NatsLog::find(engine, options)?;
-        let survey = log.survey(within).map_err(|error| no_connection(engine, error))?;
-        survey.ok_or_else(|| no_connection(engine, LogError::Closed))
+        let survey = log.survey(within).map_err(not_told)?;
+        survey.ok_or_else(|| not_told(LogError::Closed))
     }
 }
 
