@@ -59,7 +59,8 @@ pub(crate) struct Membership {
     /// is not there. --cluster-domain is to be said, too
     #[arg(long, value_name = "DOMAIN", requires = "cluster")]
     cluster_mirror: Option<String>,
-    /// On how many of the engine's servers the log of commits is kept; all servers say the same
+    /// On how many of the engine's servers the log of commits is kept: 1, 3 or 5; all servers say
+    /// the same
     #[arg(long, value_name = "COUNT", default_value_t = 3, requires = "cluster")]
     replicas: usize,
     /// Join also an engine that promises before it syncs: when the power goes everywhere at once,
@@ -298,7 +299,11 @@ impl Seldom {
 }
 
 fn not_joined(error: &JoinError) -> Failure {
-    let exit = if error.is_away() { Exit::Unreachable } else { Exit::Error };
+    let exit = match error {
+        JoinError::Connect(ConnectError::Replicas { .. }) => Exit::Usage,
+        _ if error.is_away() => Exit::Unreachable,
+        _ => Exit::Error,
+    };
     let failure = Failure::of(exit, error as &(dyn Error + 'static));
     match error {
         JoinError::Connect(ConnectError::Log { .. }) => failure

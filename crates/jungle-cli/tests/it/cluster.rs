@@ -414,6 +414,15 @@ fn what_is_not_there_is_told() {
     assert!(nobody.err.contains("`jungle cluster up` starts an engine"), "{}", nobody.err);
 }
 
+#[test]
+fn a_log_is_not_kept_on_two_servers() {
+    let folder = Folder::new("cluster-two");
+    let args = ["serve", "--data", "d", "--listen", "127.0.0.1:0", "--replicas", "2"];
+    let refused = folder.run(&[&args[..], &["--cluster", "nats://127.0.0.1:1"]].concat());
+    refused.check_code(2);
+    assert!(refused.err.contains("on 1, 3 or 5 of the engine's servers"), "{}", refused.err);
+}
+
 /// What each machine has in the folder for certificates, here of `localhost`; gives the folder.
 fn certificates(folder: &Folder) -> String {
     let to = folder.0.join("tls");

@@ -23,6 +23,12 @@ pub enum ConnectError {
         /// The name.
         name: String,
     },
+    /// A log is kept on another number of servers.
+    #[error("a log is kept on 1, 3 or 5 of the engine's servers, not on {replicas}")]
+    Replicas {
+        /// On how many it was to be.
+        replicas: usize,
+    },
     /// Nobody answers, or does not take the credentials.
     #[error("no connection to {addresses}: look whether the engine's servers run there")]
     Connect {

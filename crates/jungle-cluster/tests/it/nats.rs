@@ -306,6 +306,17 @@ fn a_log_that_is_kept_otherwise_is_refused() {
     assert_eq!(setting, "replicas");
 }
 
+/// Before anybody is asked: an engine makes logs on two or four servers as well.
+#[test]
+fn a_log_is_kept_on_one_three_or_five_servers() {
+    for replicas in [0, 2, 4, 6] {
+        let options = Options { replicas, ..options("a") };
+        let refused = NatsLog::connect("nats://127.0.0.1:1", &options).map(drop);
+        let Err(refused @ ConnectError::Replicas { .. }) = refused else { panic!("{refused:?}") };
+        assert!(!refused.is_away(), "{refused}");
+    }
+}
+
 /// Else they would go, and what they have is in the log no more.
 #[test]
 fn checkpoints_that_are_kept_otherwise_are_refused() {

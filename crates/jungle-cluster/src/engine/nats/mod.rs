@@ -91,8 +91,12 @@ impl NatsLog {
     ///
     /// # Errors
     /// When the engine cannot be reached or used, or keeps the log, or the mirror that was asked
-    /// for, otherwise than it has to be.
+    /// for, otherwise than it has to be; or a log is not kept on so many servers.
     pub fn connect(addresses: &str, options: &Options) -> Result<NatsLog, ConnectError> {
+        // Of two or four no more may be lost than of one or three.
+        if !matches!(options.replicas, 1 | 3 | 5) {
+            return Err(ConnectError::Replicas { replicas: options.replicas });
+        }
         let (threads, jetstream) = connect(addresses, options)?;
         let mut id = LogId::default();
         getrandom::fill(&mut id.0).map_err(|error| ConnectError::Random(error.to_string()))?;
