@@ -306,6 +306,26 @@ fn a_log_that_is_kept_otherwise_is_refused() {
     assert_eq!(setting, "replicas");
 }
 
+/// Else what many commit at once would be refused by a log that takes all else.
+#[test]
+fn a_log_that_takes_short_messages_only_is_refused() {
+    let engine = NatsServers::start(1);
+    connect(&engine, 1);
+    let addresses = engine.addresses();
+    let shortening = async move {
+        let client = async_nats::connect(addresses).await.unwrap();
+        let context = async_nats::jetstream::new(client);
+        let stream = context.get_stream("jungle-jungle").await.unwrap();
+        let mut config = stream.cached_info().config.clone();
+        config.max_message_size = 65_536;
+        context.update_stream(config).await.map(drop).unwrap();
+    };
+    Runtime::new().unwrap().block_on(shortening);
+    let refused = NatsLog::connect(&engine.addresses(), &options("a")).map(drop);
+    let Err(ConnectError::Setting { setting, found, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!((setting, &*found), ("max_msg_size", "65536"));
+}
+
 /// Before anybody is asked: an engine makes logs on two or four servers as well.
 #[test]
 fn a_log_is_kept_on_one_three_or_five_servers() {

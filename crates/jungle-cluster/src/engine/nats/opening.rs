@@ -180,9 +180,17 @@ fn mode(config: &Config) -> PersistenceMode {
     config.persist_mode.unwrap_or(PersistenceMode::Default)
 }
 
+/// How long a message may be, if that is less than ours may be; else -1, as without a limit.
+fn message_size(config: &Config) -> i32 {
+    match usize::try_from(config.max_message_size) {
+        Ok(1..PAYLOAD_BYTES) => config.max_message_size,
+        _ => -1,
+    }
+}
+
 /// Is a log kept as it has to be?
 fn check(wanted: &Config, found: &Config) -> Result<(), ConnectError> {
-    let settings: [(&'static str, String, String); 11] = [
+    let settings: [(&'static str, String, String); 12] = [
         ("subjects", format!("{:?}", found.subjects), format!("{:?}", wanted.subjects)),
         ("retention", format!("{:?}", found.retention), format!("{:?}", wanted.retention)),
         ("discard", format!("{:?}", found.discard), format!("{:?}", wanted.discard)),
@@ -195,6 +203,8 @@ fn check(wanted: &Config, found: &Config) -> Result<(), ConnectError> {
         // Else it would answer before it has written, whatever the servers' settings are.
         ("persist_mode", format!("{:?}", mode(found)), format!("{:?}", mode(wanted))),
         ("no_ack", found.no_ack.to_string(), wanted.no_ack.to_string()),
+        // Else it would refuse what many commit at once.
+        ("max_msg_size", message_size(found).to_string(), message_size(wanted).to_string()),
         (
             "max_msgs_per_subject",
             found.max_messages_per_subject.max(0).to_string(),
