@@ -1,8 +1,6 @@
 //! Power is lost while a folder that an older program wrote is opened and gone on with: what an
 //! upgrade is, as long as there is one format.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -10,39 +8,13 @@ use jungle_store::disk::sim::{Fate, Keep, SimDisk};
 use jungle_store::{OpenOptions, Store};
 use jungle_testkit::{Rng, for_each_seed};
 
-use crate::golden::{copy, unpack};
+use crate::older::{FOLDERS, files_of};
 use crate::support::portrait;
-
-/// All but the one that keeps less each time that it is opened, by its age.
-const FOLDERS: [&str; 5] = [
-    "version-1",
-    "version-1-indexes",
-    "version-1-pages",
-    "version-1-renumbered",
-    "version-1-requests",
-];
 
 const KEEPS: [Keep; 4] = [Keep::Nothing, Keep::All, Keep::Prefix, Keep::Random];
 
 /// One call in so many is one in front of which power is lost.
 const ONE_IN: u64 = 4;
-
-fn disk_of(name: &str) -> SimDisk {
-    let folder = copy(name);
-    if folder.path().join("pages.lz4").exists() {
-        unpack(&folder);
-    }
-    let mut files = BTreeMap::new();
-    for below in ["", "log/"] {
-        for file in fs::read_dir(folder.path().join(below)).unwrap().map(Result::unwrap) {
-            if file.file_type().unwrap().is_file() {
-                let name = file.file_name().into_string().unwrap();
-                files.insert(format!("{below}{name}"), fs::read(file.path()).unwrap());
-            }
-        }
-    }
-    SimDisk::with_files(&files)
-}
 
 fn open(disk: &SimDisk) -> Store {
     let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
@@ -51,7 +23,7 @@ fn open(disk: &SimDisk) -> Store {
 
 /// Tells how often power was lost.
 fn check(name: &str, rng: &mut Rng) -> usize {
-    let disk = disk_of(name);
+    let disk = SimDisk::with_files(&files_of(name));
     let (images, done) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
     let (kept, seen, mut fork) = (Arc::clone(&images), Arc::clone(&done), rng.fork());
     disk.watch(move |call, world| {

@@ -22,6 +22,8 @@ mod golden;
 #[cfg(feature = "sim")]
 mod golden_crash;
 mod keys;
+#[cfg(feature = "sim")]
+mod older;
 mod pages;
 #[cfg(feature = "sim")]
 mod pages_crash;
