@@ -1,4 +1,5 @@
-//! Folders that older programs wrote, for a simulated disk.
+//! Folders that older programs wrote, for a simulated disk. The suites `crash` and `io` begin from
+//! these, too.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,17 +8,16 @@ use std::fs;
 use std::path::Path;
 
 /// All but the one that keeps less each time that it is opened, by its age.
-pub const FOLDERS: [&str; 5] = [
-    "version-1",
-    "version-1-indexes",
-    "version-1-pages",
-    "version-1-renumbered",
-    "version-1-requests",
-];
+pub const FOLDERS: [&str; 5] =
+    ["version-1", "version-1-indexes", LONG_HISTORY, "version-1-renumbered", "version-1-requests"];
+
+/// The one with a history of which not all is read at once.
+pub const LONG_HISTORY: &str = "version-1-pages";
 
 /// The files of one of them, by their names.
 pub fn files_of(folder: &str) -> BTreeMap<String, Vec<u8>> {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    // The same place from the crate of the suites.
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jungle-store/tests/golden");
     let mut files = BTreeMap::new();
     for below in ["", "log/"] {
         for file in fs::read_dir(golden.join(folder).join(below)).unwrap().map(Result::unwrap) {

@@ -10,7 +10,7 @@ use jungle_testkit::Rng;
 
 use super::crash_images::{KEEPS, crash_images};
 use super::kinds::{self, Kind};
-use super::workload::{Known, Progress, Workload, open, past, portrait};
+use super::workload::{Known, Progress, Workload, older_of, open, past, portrait};
 use super::{CRASHES_OF_SEED, Options, Outcome, copied, counting, crowd};
 
 /// The points of a run, if no other number is asked for.
@@ -19,7 +19,8 @@ const USUAL: u64 = 220_000;
 /// One crash in so many is looked at thoroughly, which takes as long as five others.
 const THOROUGH_ONE_IN: u64 = 16;
 
-/// One workload in so many that are not closed is backed up at its end.
+/// One workload in so many that are not closed is backed up at its end, unless it began from a
+/// folder that was there: a copy in the making may end before what is known of that.
 const COPIED_ONE_IN: u64 = 2;
 
 /// Where the crashes fell, and how many were looked at thoroughly.
@@ -32,7 +33,8 @@ struct Counts {
 pub fn run(options: &Options) -> Outcome {
     let counts = Arc::new(Counts::default());
     let outcome = counting(options, (USUAL, CRASHES_OF_SEED), "crash points", |rng| {
-        if rng.chance(1, 4) { crowd::run(rng, &counts.kinds) } else { one(rng, &counts) }
+        let is_crowd = rng.chance(1, 4) && older_of(rng.seed()).is_none();
+        if is_crowd { crowd::run(rng, &counts.kinds) } else { one(rng, &counts) }
     });
     println!("crash: {} of them verified", counts.thorough.load(Ordering::Relaxed));
     counts.kinds.judge(outcome, options.points(USUAL))
@@ -44,7 +46,7 @@ fn one(rng: &mut Rng, counts: &Arc<Counts>) -> u64 {
     let known = Arc::new(workload.rehearse());
     let progress = Arc::new(Progress::default());
     let seen = Arc::new(Mutex::new(Ok(0)));
-    let disk = SimDisk::new();
+    let disk = workload.disk();
     {
         let (known, progress, seen) = (known.clone(), progress.clone(), seen.clone());
         let (segment_bytes, counts) = (workload.segment_bytes, Arc::clone(counts));
@@ -73,7 +75,8 @@ fn one(rng: &mut Rng, counts: &Arc<Counts>) -> u64 {
     let store = done.unwrap_or_else(|refused| panic!("nothing failed, but {refused:?}"));
     let seen = std::mem::replace(&mut *seen.lock().expect("all is caught"), Ok(0));
     let points = seen.unwrap_or_else(|wrong| resume_unwind(wrong));
-    let Some(store) = store.filter(|_| rng.chance(1, COPIED_ONE_IN)) else { return points };
+    let is_copied = workload.older.is_none() && rng.chance(1, COPIED_ONE_IN);
+    let Some(store) = store.filter(|_| is_copied) else { return points };
     let copied = copied::run(&store, &known, workload.segment_bytes, rng);
     counts.kinds.add(Kind::Backup, copied);
     points + copied
@@ -118,6 +121,9 @@ impl After<'_> {
         }
         if self.progress.reclaims.load(Ordering::SeqCst) {
             self.counts.kinds.add(Kind::Reclaiming, points);
+        }
+        if self.progress.is_upgrading.load(Ordering::SeqCst) {
+            self.counts.kinds.add(Kind::Upgrade, points);
         }
         points
     }

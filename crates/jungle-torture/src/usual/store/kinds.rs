@@ -28,6 +28,9 @@ pub enum Kind {
     Recovery,
     /// Any call while something is given back.
     Reclaiming,
+    /// Any call from where a folder that an older program wrote is opened up to the end of the
+    /// first checkpoint that it gets.
+    Upgrade,
     /// A call of a checkpoint while others commit.
     Beside,
     /// A call to the folder that a backup goes to.
@@ -37,7 +40,7 @@ pub enum Kind {
 impl Kind {
     /// All of them, each with how many of 10,000 crashes are of it at least: about half of what
     /// there usually are.
-    pub const ALL: [(Kind, u64); 12] = [
+    pub const ALL: [(Kind, u64); 13] = [
         (Kind::LogWrite, 500),
         (Kind::LogSync, 700),
         (Kind::Segment, 500),
@@ -48,6 +51,7 @@ impl Kind {
         (Kind::Compaction, 70),
         (Kind::Recovery, 3_000),
         (Kind::Reclaiming, 800),
+        (Kind::Upgrade, 400),
         (Kind::Beside, 1),
         (Kind::Backup, 20),
     ];

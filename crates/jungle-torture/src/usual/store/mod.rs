@@ -11,6 +11,9 @@ mod io;
 mod kill;
 mod kinds;
 mod meta;
+// What older programs wrote is that of the tests of the store, as it is.
+#[path = "../../../../jungle-store/tests/it/older.rs"]
+mod older;
 mod rot;
 // What is to be erased is that of the tests of the store, as it is.
 #[path = "../../../../jungle-store/tests/it/secrets.rs"]

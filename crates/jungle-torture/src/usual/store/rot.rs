@@ -85,6 +85,7 @@ pub fn run(rng: &mut Rng) -> u64 {
         collects: false,
         closes: rng.chance(1, 2),
         long: false,
+        older: None,
     };
     let known = workload.rehearse();
     let history = files_of(&workload, &known);

@@ -1,15 +1,18 @@
 //! What the suites have a store do, and what they know about it: the state after each revision.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use jungle_db::{
     ArchiveError, CommitMeta, CommitOptions, Draft, Jungle, Retention, Snapshot, TreeHandle,
 };
-use jungle_store::disk::sim::SimDisk;
+use jungle_store::disk::sim::{Keep, SimDisk};
 use jungle_store::{Durability, OpenError, OpenOptions, Store};
 use jungle_testkit::Rng;
 use jungle_tree::{ArenaOptions, EditError, Key, MergeOptions, loading};
+
+use super::older::{FOLDERS, files_of};
 
 /// All that can be told of a Jungle cheaply.
 pub type Portrait = String;
@@ -31,6 +34,8 @@ pub struct Workload {
     pub closes: bool,
     /// Are there commits that are longer than what is read and searched at a time?
     pub long: bool,
+    /// Which of the folders that older programs wrote it goes on with, if it begins with one.
+    pub older: Option<&'static str>,
 }
 
 /// How far a workload is, for whoever looks on from inside of a call.
@@ -42,32 +47,47 @@ pub struct Progress {
     pub begun: AtomicU64,
     /// Is a file made smaller, or what is not kept any more given back?
     pub reclaims: AtomicBool,
+    /// Has a folder that an older program wrote got no checkpoint yet?
+    pub is_upgrading: AtomicBool,
     /// Has a call failed behind which it goes on: one that commits nothing?
     pub told: AtomicBool,
 }
 
 /// The state after each revision, with all the past it keeps, and the newest revision after each
 /// step.
-#[derive(Default)]
 pub struct Known {
     pub portraits: Vec<Portrait>,
     pub pasts: Vec<Portrait>,
+    /// The one it begins with: of those before nothing is known.
+    first: u64,
     revisions: Vec<u64>,
 }
 
 impl Workload {
     pub fn random(rng: &mut Rng) -> Workload {
+        let older = older_of(rng.seed());
         let seed = rng.next_u64();
         Workload {
             seed,
             steps: rng.range(4..20),
             segment_bytes: *rng.pick(&[256, 512, 1024, 4096]),
             mixed: rng.chance(1, 2),
-            checkpoints: rng.chance(1, 2),
+            checkpoints: rng.chance(1, 2) || older.is_some(),
             collects: rng.chance(1, 2),
             closes: rng.chance(1, 2),
             long: seed.is_multiple_of(LONG_ONE_IN),
+            older,
         }
+    }
+
+    /// A disk with what it begins with.
+    pub fn disk(&self) -> SimDisk {
+        static OLDER: OnceLock<BTreeMap<&str, SimDisk>> = OnceLock::new();
+        let Some(folder) = self.older else { return SimDisk::new() };
+        let disk_of = |folder| (folder, SimDisk::with_files(&files_of(folder)));
+        let disks = OLDER.get_or_init(|| FOLDERS.map(disk_of).into());
+        // A copy, since all is synced. Thousands are made, which share the bytes.
+        disks[folder].world().crash(Keep::All, &mut |_| 0)
     }
 
     pub fn open(&self, disk: &SimDisk) -> Result<Store, OpenError> {
@@ -76,11 +96,9 @@ impl Workload {
 
     /// Runs it undisturbed, to know what it makes.
     pub fn rehearse(&self) -> Known {
-        let mut known = Known::default();
-        known.portraits.push(String::new());
-        known.pasts.push(String::new());
-        let disk = SimDisk::new();
+        let disk = self.disk();
         let store = self.open(&disk).expect("an undisturbed disk");
+        let mut known = Known::of(&store);
         let mut rng = Rng::new(self.seed);
         for step in 0..self.steps {
             let durability = self.durability(&mut rng);
@@ -106,15 +124,19 @@ impl Workload {
         known: &Known,
         progress: &Progress,
     ) -> Result<Option<Store>, Refused> {
+        progress.begin(self, known);
         let mut store = self.open(disk).map_err(Refused::Open)?;
         let mut rng = Rng::new(self.seed);
         let mut dice = Rng::new(!self.seed);
         for step in 0..self.steps {
-            if self.checkpoints && dice.chance(1, 4) {
+            // What an older program wrote gets its first one in front of the last step at latest.
+            let is_due = || step + 1 == self.steps && progress.is_upgrading.load(Ordering::SeqCst);
+            if self.checkpoints && (dice.chance(1, 4) || is_due()) {
                 // What is not kept is in no checkpoint any more, nor in the log before it.
                 progress.reclaims.store(is_forgetful(&store), Ordering::SeqCst);
                 // That there is none is no loss.
                 progress.note(store.checkpoint());
+                progress.is_upgrading.store(false, Ordering::SeqCst);
             }
             if self.checkpoints && dice.chance(1, 8) {
                 progress.reclaims.store(true, Ordering::SeqCst);
@@ -181,7 +203,28 @@ pub enum Refused {
     Close,
 }
 
+impl Known {
+    /// What a store begins with.
+    fn of(store: &Store) -> Known {
+        let first = store.revision().number();
+        let only = |seen: Result<Portrait, String>| {
+            let mut known = vec![Portrait::new(); first as usize];
+            known.push(seen.expect("an undisturbed disk"));
+            known
+        };
+        let (portraits, pasts) = (only(portrait(store)), only(past(store)));
+        Known { portraits, pasts, first, revisions: Vec::new() }
+    }
+}
+
 impl Progress {
+    /// All that it begins with was acknowledged.
+    fn begin(&self, workload: &Workload, known: &Known) {
+        self.acknowledge(known.first);
+        self.begun.store(known.first, Ordering::SeqCst);
+        self.is_upgrading.store(workload.older.is_some(), Ordering::SeqCst);
+    }
+
     fn note<T, E>(&self, done: Result<T, E>) {
         if done.is_err() {
             self.told.store(true, Ordering::SeqCst);
@@ -191,6 +234,15 @@ impl Progress {
     fn acknowledge(&self, revision: u64) {
         self.acknowledged.store(revision, Ordering::SeqCst);
     }
+}
+
+/// One seed in so many begins with a folder that an older program wrote.
+const OLDER_ONE_IN: u64 = 8;
+
+/// Which of the folders that is: each in its turn, so that a run of few seeds has all of them.
+pub fn older_of(seed: u64) -> Option<&'static str> {
+    let turn = (seed / OLDER_ONE_IN) as usize % FOLDERS.len();
+    seed.is_multiple_of(OLDER_ONE_IN).then_some(FOLDERS[turn])
 }
 
 /// Is there a branch that does not keep everything?
@@ -413,4 +465,39 @@ fn spanning(store: &Jungle, rng: &mut Rng) -> Result<(), ()> {
         draft.put_attribute(&[], "all", rng.below(100) as i64).map_err(drop)?;
     }
     tx.commit().map(drop).map_err(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle_store::disk::sim::{CallKind, Fate};
+
+    use super::*;
+
+    #[test]
+    fn each_older_folder_is_upgraded_by_its_first_checkpoint() {
+        for (turn, folder) in (0..).zip(FOLDERS) {
+            let workload = Workload::random(&mut Rng::new(turn * OLDER_ONE_IN));
+            assert_eq!(workload.older, Some(folder));
+            let (known, disk) = (workload.rehearse(), workload.disk());
+            let (progress, synced) = (Arc::new(Progress::default()), Arc::new(AtomicU64::new(0)));
+            let (seen, count) = (Arc::clone(&progress), Arc::clone(&synced));
+            disk.watch(move |call, _| {
+                let is_checkpoint = call.kind == CallKind::Sync && call.name.starts_with("pages");
+                if is_checkpoint && seen.is_upgrading.load(Ordering::SeqCst) {
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+                Fate::Go
+            });
+            let done = workload.perform(&disk, &known, &progress);
+            drop(done.unwrap_or_else(|refused| panic!("{folder}: {refused:?}")));
+            disk.unwatch();
+            assert!(synced.load(Ordering::SeqCst) > 0, "{folder}: its checkpoint is none of it");
+            assert!(!progress.is_upgrading.load(Ordering::SeqCst), "{folder}");
+            let store = workload.open(&disk).unwrap();
+            let (first, checkpoint) = (known.first, store.checkpointed().number());
+            assert!(0 < first && first <= checkpoint, "{folder}: {checkpoint} behind {first}");
+        }
+        let older = (0..40).filter(|&seed| older_of(seed).is_some());
+        assert_eq!(older.count(), FOLDERS.len());
+    }
 }
