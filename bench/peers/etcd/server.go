@@ -17,6 +17,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 )
 
 // How long the server may take to be there: others may need the cores.
@@ -31,6 +32,8 @@ type server struct {
 	arguments []string
 	address   string
 	folder    string
+	// How its clients connect, where that is not as by default.
+	dialing []grpc.DialOption
 }
 
 // Is etcd itself. It ends with its standard input, so with whoever started it.
@@ -167,7 +170,7 @@ func freeAddress() (string, error) {
 func (server *server) client() (*clientv3.Client, error) {
 	// What fails is an error here; it need not be written besides.
 	return clientv3.New(clientv3.Config{
-		Endpoints: []string{server.address}, Logger: zap.NewNop(),
+		Endpoints: []string{server.address}, Logger: zap.NewNop(), DialOptions: server.dialing,
 	})
 }
 

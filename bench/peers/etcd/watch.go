@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -50,26 +51,19 @@ type seen struct {
 // jungle-bench tells of ours: see its `watchers`. Each who watches has a connection of its own.
 func watched(server *server, chosen options) (map[string]any, error) {
 	begun := time.Now()
-	ready := make(chan error, chosen.threads)
-	found := make([][]seen, chosen.threads)
-	errs := make([]error, chosen.threads)
-	var all sync.WaitGroup
-	for watcher := range chosen.threads {
-		all.Go(func() {
-			found[watcher], errs[watcher] = watchPart(server, watcher%parts, begun, ready)
-		})
-	}
-	for range chosen.threads {
-		if err := <-ready; err != nil {
-			return nil, err
-		}
+	ended, err := watchAll(server, chosen.threads, begun)
+	if err != nil {
+		return nil, err
 	}
 	length := max(time.Second, time.Duration(chosen.tasks)*taskTime)
 	done, err := writeAll(server, begun, 2*length)
 	if err != nil {
 		return nil, err
 	}
-	all.Wait()
+	found, err := ended()
+	if err != nil {
+		return nil, err
+	}
 	lost, delivered := 0, []float64{}
 	for watcher, seen := range found {
 		sent := done.sent[watcher%parts]
@@ -90,7 +84,7 @@ func watched(server *server, chosen options) (map[string]any, error) {
 	if lost > 0 {
 		outcome["check"] = fmt.Sprintf("%d watchers have lost something", lost)
 	}
-	return outcome, errors.Join(errs...)
+	return outcome, nil
 }
 
 func told(done *written, delivered []float64, length time.Duration) map[string]any {
@@ -118,6 +112,29 @@ func mean(numbers []float64) float64 {
 		sum += number
 	}
 	return sum / float64(len(numbers))
+}
+
+// So many watch, once this has answered, each until the last value of its part is seen; the answer
+// waits for that, and gives what each has seen.
+func watchAll(server *server, watchers int, begun time.Time) (func() ([][]seen, error), error) {
+	ready := make(chan error, watchers)
+	found := make([][]seen, watchers)
+	errs := make([]error, watchers)
+	var all sync.WaitGroup
+	for watcher := range watchers {
+		all.Go(func() {
+			found[watcher], errs[watcher] = watchPart(server, watcher%parts, begun, ready)
+		})
+	}
+	for range watchers {
+		if err := <-ready; err != nil {
+			return nil, err
+		}
+	}
+	return func() ([][]seen, error) {
+		all.Wait()
+		return found, errors.Join(errs...)
+	}, nil
 }
 
 // Watches until the last value of this part is seen; says when it watches.
@@ -183,7 +200,7 @@ func writeAll(server *server, begun time.Time, length time.Duration) (*written, 
 	}
 	defer client.Close()
 	for part := range parts {
-		if err := put(client, halves[0], part, last); err != nil {
+		if err := put(forever, client, halves[0], part, last); err != nil {
 			return nil, err
 		}
 	}
@@ -208,7 +225,7 @@ func write(
 		half, part := int(at/turn)%2, number%parts
 		sent := time.Since(begun)
 		stamp := sent.Microseconds() + 1
-		if err := put(client, halves[half], part, stamp); err != nil {
+		if err := put(forever, client, halves[half], part, stamp); err != nil {
 			return nil, err
 		}
 		took := float64((time.Since(begun) - sent).Nanoseconds()) / 1e6
@@ -219,8 +236,13 @@ func write(
 	}
 }
 
-func put(client *clientv3.Client, half string, part int, value int64) error {
-	key := fmt.Sprintf("%s/%d/at", half, part)
-	_, err := client.Put(forever, key, strconv.FormatInt(value, 10))
+func put(
+	trying context.Context, client *clientv3.Client, half string, part int, value int64,
+) error {
+	_, err := client.Put(trying, partKey(half, part), strconv.FormatInt(value, 10))
 	return err
+}
+
+func partKey(half string, part int) string {
+	return fmt.Sprintf("%s/%d/at", half, part)
 }

@@ -42,8 +42,11 @@ func run(chosen options) (map[string]any, error) {
 	}
 	defer server.remove()
 	run := measure
-	if chosen.caseName == "watched" {
+	switch chosen.caseName {
+	case "watched":
 		run = watched
+	case "resumed":
+		run = resumed
 	}
 	outcome, err := run(server, chosen)
 	server.stop()

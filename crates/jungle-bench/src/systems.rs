@@ -169,7 +169,8 @@ impl System {
     /// Alice's, rayon and Ray have no channel, and only rayon sorts. Servers of boards are
     /// measured by our own program, and PostgreSQL is a store that also shows what idle cores do.
     /// Of the neighbours, two are servers, which are also asked as a cluster of three; of these one
-    /// looks back, and tells those who watch what changed, and none compares revisions.
+    /// looks back, and tells those who watch what changed, also while they were away; none compares
+    /// revisions.
     pub fn takes_part(self, experiment: &str, case: &str) -> bool {
         match (experiment, case) {
             ("idle-trap", _) => self == System::Postgres,
@@ -191,7 +192,9 @@ impl System {
             ("neighbours", case) if case.starts_with("served") || case.starts_with("three") => {
                 matches!(self, System::Etcd | System::Zookeeper)
             }
-            ("neighbours", case) if case.starts_with("watched") => self == System::Etcd,
+            ("neighbours", case) if case.starts_with("watched") || case.starts_with("resumed") => {
+                self == System::Etcd
+            }
             ("neighbours", _) => self == System::Oak,
             ("workloads", case) => self.takes_part_in_workload(case),
             ("alice", "chain") => self.is_dataflow(),

@@ -134,7 +134,9 @@ mod tests {
         let watched = ["delivery", "half", "commit", "slowed", "rate"];
         let watched = watched.map(|name| format!("watched-{name}"));
         let (served, rest) = etcd.split_at(8);
-        let (watching, three) = rest.split_at(watched.len());
+        let (watching, rest) = rest.split_at(watched.len());
+        let (resumed, three) = rest.split_at(3);
+        assert_eq!(resumed, ["resumed-late", "resumed-half", "resumed-up"]);
         assert!(three.len() == 10 && three.iter().all(|name| name.starts_with("three-")));
         let with = |more: [&str; 2]| [&both[..], &more.map(str::to_owned)].concat();
         assert_eq!(served, with(["served-read-old", "served-folder"]));

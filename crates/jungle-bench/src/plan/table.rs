@@ -95,6 +95,11 @@ const fn of_watched(name: &'static str, number: Number, unit: &'static str) -> C
     of_neighbours(name, "watched", number, unit).on(1000)
 }
 
+/// A number of the run of `neighbours resumed` with a hundred who watch.
+const fn of_resumed(name: &'static str, number: Number) -> Case {
+    of_neighbours(name, "resumed", number, "ms").on(100)
+}
+
 /// A number of the run of `neighbours three` with eight clients for each server.
 const fn of_three(name: &'static str, number: &'static str, unit: &'static str) -> Case {
     of_neighbours(name, "three", Number::Named(number), unit).on(8)
@@ -489,6 +494,9 @@ const BEHIND: &[Case] = &[
     of_watched("watched-commit", Number::Named("commit"), "ms"),
     of_watched("watched-slowed", Number::Named("slowed"), "x"),
     of_watched("watched-rate", Number::Named("rate"), "1/s"),
+    of_resumed("resumed-late", Number::Value),
+    of_resumed("resumed-half", Number::Named("half")),
+    of_resumed("resumed-up", Number::Named("up")),
     of_three("three-read-alone", "read-alone", "1/s"),
     of_three("three-read-two", "read-two", "1/s"),
     of_three("three-read", "read", "1/s"),

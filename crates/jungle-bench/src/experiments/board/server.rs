@@ -29,8 +29,16 @@ impl Serving {
     /// # Errors
     /// When it is not there, or does not say where it listens.
     pub fn jungle(options: &[&str]) -> Result<Serving, Failure> {
+        Serving::jungle_at("127.0.0.1:0", options)
+    }
+
+    /// The same at this address, where another one has been.
+    ///
+    /// # Errors
+    /// As [`jungle`](Serving::jungle).
+    pub fn jungle_at(address: &str, options: &[&str]) -> Result<Serving, Failure> {
         let mut command = jungle()?;
-        command.args(["serve", "--json", "--bench", "--listen", "127.0.0.1:0", "--log", "error"]);
+        command.args(["serve", "--json", "--bench", "--listen", address, "--log", "error"]);
         command.args(options);
         Serving::start(command, |line| {
             serde_json::from_str::<Json>(line).ok()?["url"].as_str().map(str::to_owned)
@@ -139,6 +147,15 @@ impl Serving {
     /// When the system does not say so.
     pub fn cpu(&self) -> Result<f64, Failure> {
         Ok(1e-6 * processor_us(&[self.child.id()])?)
+    }
+
+    /// Ends it with no time for anything.
+    ///
+    /// # Errors
+    /// When it cannot be ended.
+    pub fn kill(&mut self) -> std::io::Result<()> {
+        self.child.kill()?;
+        self.child.wait().map(drop)
     }
 
     /// Ends it in order.

@@ -19,7 +19,7 @@ use crate::sample::Sample;
 use crate::stats::median;
 
 /// Parts of a tree: with a thousand who watch, each is watched by ten.
-const PARTS: u64 = 100;
+pub const PARTS: u64 = 100;
 
 /// Who commit, each to parts of its own.
 const WRITERS: u64 = 4;
@@ -30,11 +30,14 @@ const STEP: Duration = Duration::from_millis(2);
 /// So long the one tree is written to, then the other.
 const TURN: Duration = Duration::from_millis(500);
 
-/// The tree that is watched, and the one that is not.
-const TREES: [&str; 2] = ["watched", "alone"];
+/// The tree that is watched.
+pub const WATCHED: &str = "watched";
+
+/// That one, and the one that is not.
+const TREES: [&str; 2] = [WATCHED, "alone"];
 
 /// The last value in each part.
-const LAST: u64 = 0;
+pub const LAST: u64 = 0;
 
 /// Nothing takes so long to come, unless it is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -96,7 +99,11 @@ fn told(written: &Written, mut delivered: Vec<f64>, length: Duration) -> Sample 
         .with("rate", watched.len() as f64 / length.as_secs_f64())
 }
 
-fn plant(serving: &Serving, tree: &str) -> Result<(), Failure> {
+/// Makes a tree with its parts.
+///
+/// # Errors
+/// When the server does not do so.
+pub fn plant(serving: &Serving, tree: &str) -> Result<(), Failure> {
     serving.ask("POST /api/v1/trees", &format!(r#"{{"name":"{tree}"}}"#))?;
     let parts = vec![r#"{"op":"append"}"#; PARTS as usize].join(",");
     let commits = format!("POST /api/v1/trees/{tree}/commits");
@@ -165,16 +172,29 @@ fn write(
     Ok(written)
 }
 
-fn put(client: &mut Client, tree: &str, part: u64, value: u64) -> Result<(), Failure> {
+/// Commits a value in a part.
+///
+/// # Errors
+/// When it is not acknowledged.
+pub fn put(client: &mut Client, tree: &str, part: u64, value: u64) -> Result<(), Failure> {
+    send(client, tree, part, value)?;
+    client.answer().map(drop)
+}
+
+/// Sends a commit of a value in a part, without waiting for the answer.
+///
+/// # Errors
+/// When it cannot be sent.
+pub fn send(client: &mut Client, tree: &str, part: u64, value: u64) -> std::io::Result<()> {
     let edit = format!(
         r#"{{"edits":[{{"op":"put","path":"/{part}","attribute":"at","value":{value}}}]}}"#
     );
     let commits = format!("POST /api/v1/trees/{tree}/commits");
-    client.ask(&commits, "application/json", &edit).map(drop)
+    client.send(&format!("{commits} HTTP/1.1\r\nContent-Type: application/json"), &edit)
 }
 
 /// A stamp, and when it was seen, in microseconds from the beginning.
-type Seen = Vec<(u64, u64)>;
+pub type Seen = Vec<(u64, u64)>;
 
 /// Watches until each has seen the last value of its part; says of each when it watches.
 fn watch_all(
@@ -241,7 +261,7 @@ async fn watch(
 }
 
 /// The value that an event tells of.
-fn value(event: &str) -> Option<u64> {
+pub fn value(event: &str) -> Option<u64> {
     let digits = event.rsplit(r#""value":"#).next()?;
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }

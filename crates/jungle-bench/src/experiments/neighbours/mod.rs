@@ -1,10 +1,12 @@
 //! Ours beside etcd and ZooKeeper, over HTTP from a server in a process of its own, and beside
 //! Jackrabbit Oak, in one process. All load the same leaves, commit the same values, durably, and
 //! are asked the same; the peers in `bench/peers` do it alike. etcd and ZooKeeper also beside ours
-//! where three servers are one cluster, and etcd, which tells what changed, where a thousand watch.
+//! where three servers are one cluster, and etcd, which tells what changed, where a thousand watch
+//! and where a hundred do while the server is killed.
 
 mod draws;
 mod embedded;
+mod resumed;
 mod served;
 mod three;
 
@@ -33,13 +35,18 @@ const FLOOR_SYNCS_TINY: u64 = 3;
 /// For each task the tree that is watched is written to for so long.
 const TASK_WATCHED: Duration = Duration::from_millis(30);
 
+/// Tasks for each time that a server is killed, and how often it is at most.
+const TASKS_KILL: u64 = 25;
+const KILLS_MAX: u64 = 4;
+
 /// Commits a second of as many clients as `threads` says; `p50` and `p99` = the microseconds within
 /// which half of them were acknowledged, and 99 of 100; `load` = leaves a second, a thousand in a
 /// commit; `folder` = bytes on disk in the end; `growth` = of these, what a commit added; `floor` =
 /// syncs a second of a bare file, just before the commits and just after. With one
 /// client also the median microseconds to read a leaf at the head (`read`), at a random old
 /// revision (`read-old`), and to compare a revision with the one before (`diff`).
-/// `watched` is [`watchers`] with durable commits, `three` is [`three::sample`].
+/// `watched` is [`watchers`] with durable commits, `resumed` is [`resumed::sample`], `three` is
+/// [`three::sample`].
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(Some(match case {
         "served" => {
@@ -50,6 +57,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
             let length = (TASK_WATCHED * options.tasks as u32).max(Duration::from_secs(1));
             watchers::sample(&["--durability", "sync"], length, options)?
         }
+        "resumed" => resumed::sample(options)?,
         "three" => three::sample(options)?,
         "embedded" => {
             let folder = Folder::new("neighbours-embedded")?;
@@ -57,6 +65,11 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         }
         _ => return Ok(None),
     }))
+}
+
+/// How often a server is killed.
+fn kills(options: Options) -> u64 {
+    (options.tasks / TASKS_KILL).clamp(1, KILLS_MAX)
 }
 
 /// A Jungle with the two trees, each of one node.

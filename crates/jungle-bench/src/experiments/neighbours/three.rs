@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::draws::{Edits, TREE, value_of};
 use super::served::Connection;
-use super::{User, load};
+use super::{User, kills, load};
 use crate::Failure;
 use crate::experiments::Options;
 use crate::experiments::board::server::{Client, PATIENCE, Serving};
@@ -31,10 +31,6 @@ const TASK_SEEN: u64 = 4;
 
 /// More tasks add nothing to either, and the peers have to end, too.
 const TASKS_MAX: u64 = 100;
-
-/// Tasks for each time that a server is killed, and how often it is at most.
-const TASKS_KILL: u64 = 25;
-const KILLS_MAX: u64 = 4;
 
 /// Commits before a server is killed, and after.
 const GAP_COMMITS: u64 = 100;
@@ -77,7 +73,7 @@ pub fn sample(options: Options) -> Result<Sample, Failure> {
     }
     drop((alone, two));
     let seen = cluster.seen(options.tasks.min(TASKS_MAX) * TASK_SEEN)?;
-    let gaps = cluster.killed(&mut engine, (options.tasks / TASKS_KILL).clamp(1, KILLS_MAX))?;
+    let gaps = cluster.killed(&mut engine, kills(options))?;
     let lost = cluster.lost()?;
     let sample = Sample::value(median(&rates[2]), "1/s")
         .with("read-alone", median(&rates[0]))
