@@ -237,7 +237,7 @@ impl System {
             // Loro puts commits of one writer together, so it has no list of them.
             Some("history") if case.contains("-list-") && self == System::Loro => false,
             Some("diff") => self.is_store(),
-            Some("history") => self.is_store() && !matches!(self, System::Redb | System::Git),
+            Some("history") => self.is_store() && self != System::Git,
             _ => false,
         }
     }

@@ -188,7 +188,7 @@ mod tests {
         for name in ["diff-1", "diff-1000"] {
             assert_eq!(racers(name), stores);
         }
-        let aged = ["jungle", "lmdb", "doltlite", "sqlite", "loro", "automerge"];
+        let aged = ["jungle", "redb", "lmdb", "doltlite", "sqlite", "loro", "automerge"];
         assert_eq!(racers("history-old-100"), aged);
         assert_eq!(
             racers("history-list-100"),

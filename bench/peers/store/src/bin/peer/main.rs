@@ -60,7 +60,7 @@ fn store(options: &Options) -> Result<Outcome, Failure> {
 fn open(system: &str, place: Place<'_>) -> Result<Box<dyn Versions>, Failure> {
     let (folder, is_synced) = (place.folder()?, matches!(place, Place::Folder(_)));
     Ok(match system {
-        "redb" => Box::new(redb::Redb::open(folder)?),
+        "redb" => Box::new(redb::Redb::open(folder, is_synced)?),
         "lmdb" => Box::new(lmdb::Lmdb::open(folder, is_synced)?),
         "doltlite" => Box::new(doltlite::DoltLite::open(folder, is_synced)?),
         unknown => return Err(format!("there is no system {unknown}").into()),

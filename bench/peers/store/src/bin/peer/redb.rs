@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{
+    Database, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition,
+    WriteTransaction,
+};
 
 use peer_store::support::{Failure, Value};
 use peer_store::versions::{Change, Versions, key, leaf, path, paths};
@@ -11,17 +14,28 @@ use peer_store::versions::{Change, Versions, key, leaf, path, paths};
 const VERSIONS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("versions");
 const CHANGES: TableDefinition<u64, &[u8]> = TableDefinition::new("changes");
 
-pub struct Redb(Database);
+pub struct Redb {
+    database: Database,
+    /// Of each commit. When it is closed, all that was committed is on the disk.
+    durability: Durability,
+}
 
 impl Redb {
-    pub fn open(folder: &Path) -> Result<Redb, Failure> {
-        Ok(Redb(Database::create(folder.join("redb"))?))
+    pub fn open(folder: &Path, is_synced: bool) -> Result<Redb, Failure> {
+        let durability = if is_synced { Durability::Immediate } else { Durability::None };
+        Ok(Redb { database: Database::create(folder.join("redb"))?, durability })
+    }
+
+    fn write(&self) -> Result<WriteTransaction, Failure> {
+        let mut writing = self.database.begin_write()?;
+        writing.set_durability(self.durability)?;
+        Ok(writing)
     }
 }
 
 impl Versions for Redb {
     fn load(&self, values: &[Value]) -> Result<(), Failure> {
-        let writing = self.0.begin_write()?;
+        let writing = self.write()?;
         {
             let mut versions = writing.open_table(VERSIONS)?;
             for (leaf, value) in (0..).zip(values) {
@@ -33,7 +47,7 @@ impl Versions for Redb {
     }
 
     fn add(&self, first: u32, values: &[Value]) -> Result<(), Failure> {
-        let writing = self.0.begin_write()?;
+        let writing = self.write()?;
         {
             let mut changes = writing.open_table(CHANGES)?;
             let revision = match first {
@@ -50,7 +64,7 @@ impl Versions for Redb {
     }
 
     fn commit(&self, leaf: u32, value: &Value) -> Result<(), Failure> {
-        let writing = self.0.begin_write()?;
+        let writing = self.write()?;
         {
             let mut changes = writing.open_table(CHANGES)?;
             let revision = changes.last()?.ok_or("nothing was loaded")?.0.value() + 1;
@@ -61,8 +75,15 @@ impl Versions for Redb {
     }
 
     fn newest(&self) -> Result<u64, Failure> {
-        let changes = self.0.begin_read()?.open_table(CHANGES)?;
+        let changes = self.database.begin_read()?.open_table(CHANGES)?;
         Ok(changes.last()?.ok_or("nothing was loaded")?.0.value())
+    }
+
+    fn list(&self, count: u64) -> Result<Option<Vec<u64>>, Failure> {
+        let changes = self.database.begin_read()?.open_table(CHANGES)?;
+        let newest = changes.iter()?.rev().take(count as usize);
+        let revisions = newest.map(|change| Ok::<_, Failure>(change?.0.value()));
+        revisions.collect::<Result<_, _>>().map(Some)
     }
 
     fn now(&self, leaf: u32) -> Result<Value, Failure> {
@@ -71,7 +92,7 @@ impl Versions for Redb {
 
     /// A version is not needed any more where a newer one is not after that revision.
     fn keep(&mut self, from: u64) -> Result<(), Failure> {
-        let writing = self.0.begin_write()?;
+        let writing = self.write()?;
         {
             let mut changes = writing.open_table(CHANGES)?;
             let mut versions = writing.open_table(VERSIONS)?;
@@ -89,16 +110,16 @@ impl Versions for Redb {
             changes.retain_in(..from, |_, _| false)?;
         }
         writing.commit()?;
-        self.0.compact()?;
+        self.database.compact()?;
         Ok(())
     }
 
     fn read(&self, revision: u64, leaf: u32) -> Result<Value, Failure> {
-        newest(&self.0.begin_read()?.open_table(VERSIONS)?, leaf, revision)
+        newest(&self.database.begin_read()?.open_table(VERSIONS)?, leaf, revision)
     }
 
     fn between(&self, from: u64, to: u64) -> Result<Vec<Change>, Failure> {
-        let reading = self.0.begin_read()?;
+        let reading = self.database.begin_read()?;
         let (changes, versions) = (reading.open_table(CHANGES)?, reading.open_table(VERSIONS)?);
         let mut leaves = BTreeSet::new();
         for change in changes.range(from + 1..=to)? {
@@ -109,7 +130,7 @@ impl Versions for Redb {
     }
 
     fn diff(&self, revision: u64) -> Result<Vec<Change>, Failure> {
-        let reading = self.0.begin_read()?;
+        let reading = self.database.begin_read()?;
         let (changes, versions) = (reading.open_table(CHANGES)?, reading.open_table(VERSIONS)?);
         let found = changes.get(revision)?.ok_or("there is no such revision")?;
         let change = |path: &[u8]| {
