@@ -238,7 +238,10 @@ const PEERS: [Peer; 14] = [
         name: "oak",
         needs: &[("javac", "default-jdk-headless"), ("mvn", "maven")],
         build: || on_jars("oak"),
-        smoke: || vec![on_jars_smoke("oak", "embedded")],
+        smoke: || {
+            let cases = ["embedded", "diff", "readers", "subtree"];
+            cases.map(|case| on_jars_smoke("oak", case)).into()
+        },
         when: When::Named,
     },
 ];
@@ -273,7 +276,7 @@ fn on_jars(peer: &str) -> Vec<Command> {
     let folder = format!("target/peers/{peer}");
     let (classes, path) = (format!("{folder}/classes"), format!("{folder}/jars/*"));
     let mut javac = command("javac", ["-d", &classes, "-cp", &path]);
-    javac.args(["bench/peers/java/Options.java", "bench/peers/java/Rng.java"]);
+    javac.args(["Options", "Outcome", "Rng"].map(|name| format!("bench/peers/java/{name}.java")));
     javac.args(sources("jvm", "java")).args(sources(peer, "java"));
     vec![jars(peer), javac]
 }

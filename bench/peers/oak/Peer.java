@@ -12,9 +12,12 @@ import org.apache.jackrabbit.oak.spi.state.DefaultNodeStateDiff;
 import org.apache.jackrabbit.oak.spi.state.NodeBuilder;
 import org.apache.jackrabbit.oak.spi.state.NodeState;
 
-/** Oak's store of segments in this process: {@code Peer embedded}. See the README of the peers. */
+/**
+ * Oak's store of segments in this process: {@code Peer embedded}, and the cases of
+ * {@code Workloads}. See the README of the peers.
+ */
 public final class Peer implements Store {
-    private static final String KEY = "value";
+    static final String KEY = "value";
 
     private final FileStore files;
     private final SegmentNodeStore nodes;
@@ -25,6 +28,11 @@ public final class Peer implements Store {
     }
 
     public static void main(String[] arguments) throws Exception {
+        Options options = Options.parse(arguments);
+        if (Workloads.CASES.contains(options.caseName())) {
+            Workloads.main(options);
+            return;
+        }
         Work.main(arguments, "oak", "embedded", Peer::new);
     }
 
@@ -109,7 +117,7 @@ public final class Peer implements Store {
         }
     }
 
-    private static String name(int leaf, int depth) {
+    static String name(int leaf, int depth) {
         return Integer.toString(Edits.step(leaf, depth));
     }
 

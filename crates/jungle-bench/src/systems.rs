@@ -219,11 +219,14 @@ impl System {
                 self.is_document() || matches!(self, System::Sqlite | System::Doltlite)
             }
             Some("subtree") if case == "subtree-bare" => self == System::Redb,
-            Some("subtree") => {
-                matches!(self, System::Loro | System::Sqlite | System::Doltlite | System::Redb)
-            }
+            Some("subtree") => matches!(
+                self,
+                System::Loro | System::Sqlite | System::Doltlite | System::Redb | System::Oak
+            ),
             // Here DoltLite has one connection, in which a reader would wait for the writer's sync.
-            Some("readers") => matches!(self, System::Redb | System::Lmdb | System::Sqlite),
+            Some("readers") => {
+                matches!(self, System::Redb | System::Lmdb | System::Sqlite | System::Oak)
+            }
             // LMDB's file becomes smaller only where it is copied.
             Some("space") => {
                 matches!(self, System::Redb | System::Sqlite | System::Doltlite)
@@ -236,7 +239,7 @@ impl System {
             }
             // Loro puts commits of one writer together, so it has no list of them.
             Some("history") if case.contains("-list-") && self == System::Loro => false,
-            Some("diff") => self.is_store(),
+            Some("diff") => self.is_store() || self == System::Oak,
             Some("history") => self.is_store() && self != System::Git,
             _ => false,
         }
