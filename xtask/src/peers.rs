@@ -222,7 +222,7 @@ const PEERS: [Peer; 14] = [
                 let words = [case, "--tasks", "4", "--nodes-scale", "quick"];
                 command("target/peers/etcd/peer", words)
             };
-            ["served", "watched", "resumed", "three"].map(smoke).into()
+            ["served", "watched", "resumed", "three", "reclaimed"].map(smoke).into()
         },
         // It is 36 MB, and built of more.
         when: When::Named,

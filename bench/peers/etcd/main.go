@@ -1,6 +1,6 @@
-// etcd on one server, as its users have it keep every revision: `peer served`, `peer watched` and
-// `peer resumed`; and on three: `peer three`; with the options of the other peers, print one line of
-// JSON. See the README of the peers.
+// etcd on one server, as its users have it keep every revision: `peer served`, `watched`, `resumed`
+// and `reclaimed`; and on three: `peer three`; with the options of the other peers, print one line
+// of JSON. See the README of the peers.
 package main
 
 import (
@@ -49,7 +49,8 @@ func parse(words []string) (options, error) {
 			return chosen, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if !slices.Contains([]string{"served", "watched", "resumed", "three"}, chosen.caseName) {
+	cases := []string{"served", "watched", "resumed", "three", "reclaimed"}
+	if !slices.Contains(cases, chosen.caseName) {
 		return chosen, fmt.Errorf("there is no case %s", chosen.caseName)
 	}
 	return chosen, nil

@@ -47,6 +47,8 @@ func run(chosen options) (map[string]any, error) {
 		run = watched
 	case "resumed":
 		run = resumed
+	case "reclaimed":
+		run = reclaimed
 	}
 	outcome, err := run(server, chosen)
 	server.stop()

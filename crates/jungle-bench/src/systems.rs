@@ -192,10 +192,8 @@ impl System {
             ("neighbours", case) if case.starts_with("served") || case.starts_with("three") => {
                 matches!(self, System::Etcd | System::Zookeeper)
             }
-            ("neighbours", case) if case.starts_with("watched") || case.starts_with("resumed") => {
-                self == System::Etcd
-            }
-            ("neighbours", _) => self == System::Oak,
+            ("neighbours", case) if case.starts_with("embedded") => self == System::Oak,
+            ("neighbours", _) => self == System::Etcd,
             ("workloads", case) => self.takes_part_in_workload(case),
             ("alice", "chain") => self.is_dataflow(),
             ("alice", "tree") => self == System::Rayon,

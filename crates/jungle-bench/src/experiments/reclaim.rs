@@ -109,7 +109,7 @@ fn compact(store: &Store) -> Result<f64, Failure> {
 
 /// The most that the disk has given for the folder, as far as it is seen, while something is done
 /// on a thread of its own; and what that gives.
-fn watched<T: Send>(
+pub(super) fn watched<T: Send>(
     folder: &Folder,
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> Result<(u64, T), Failure> {

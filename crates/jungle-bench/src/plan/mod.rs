@@ -137,9 +137,12 @@ mod tests {
         let watched = watched.map(|name| format!("watched-{name}"));
         let (served, rest) = etcd.split_at(8);
         let (watching, rest) = rest.split_at(watched.len());
-        let (resumed, three) = rest.split_at(3);
+        let (resumed, rest) = rest.split_at(3);
         assert_eq!(resumed, ["resumed-late", "resumed-half", "resumed-up"]);
-        assert!(three.len() == 10 && three.iter().all(|name| name.starts_with("three-")));
+        let (three, reclaimed) = rest.split_at(10);
+        assert!(three.iter().all(|name| name.starts_with("three-")));
+        let is_of_it = |name: &&str| name.starts_with("reclaimed-");
+        assert!(reclaimed.len() == 8 && reclaimed.iter().all(is_of_it));
         let with = |more: [&str; 2]| [&both[..], &more.map(str::to_owned)].concat();
         assert_eq!(served, with(["served-read-old", "served-folder"]));
         assert_eq!(watching, watched);

@@ -105,6 +105,11 @@ const fn of_three(name: &'static str, number: &'static str, unit: &'static str) 
     of_neighbours(name, "three", Number::Named(number), unit).on(8)
 }
 
+/// A number of the run of `neighbours reclaimed`.
+const fn of_reclaimed(name: &'static str, number: Number, unit: &'static str) -> Case {
+    of_neighbours(name, "reclaimed", number, unit)
+}
+
 /// A number of the run of `workloads RUN`.
 const fn of_workload(
     name: &'static str,
@@ -507,6 +512,14 @@ const BEHIND: &[Case] = &[
     of_three("three-seen-p99", "seen-p99", "ms"),
     of_three("three-resume", "resume", "s"),
     of_three("three-resume-most", "resume-most", "s"),
+    of_reclaimed("reclaimed-reader", Number::Value, "ms"),
+    of_reclaimed("reclaimed-reader-beside", Number::Named("reader-beside"), "ms"),
+    of_reclaimed("reclaimed-writer", Number::Named("writer"), "ms"),
+    of_reclaimed("reclaimed-writer-beside", Number::Named("writer-beside"), "ms"),
+    of_reclaimed("reclaimed-took", Number::Named("took"), "ms"),
+    of_reclaimed("reclaimed-before", Number::Named("before"), "B"),
+    of_reclaimed("reclaimed-after", Number::Named("after"), "B"),
+    of_reclaimed("reclaimed-peak", Number::Named("peak"), "x"),
     of_workload("merge-0", "merge-0", Number::Value, "us"),
     of_workload("merge-10", "merge-10", Number::Value, "us"),
     of_workload("merge-10-conflicts", "merge-10", Number::Named("conflicts"), "x"),

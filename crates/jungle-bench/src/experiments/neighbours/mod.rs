@@ -1,11 +1,13 @@
 //! Ours beside etcd and ZooKeeper, over HTTP from a server in a process of its own, and beside
 //! Jackrabbit Oak, in one process. All load the same leaves, commit the same values, durably, and
 //! are asked the same; the peers in `bench/peers` do it alike. etcd and ZooKeeper also beside ours
-//! where three servers are one cluster, and etcd, which tells what changed, where a thousand watch
-//! and where a hundred do while the server is killed.
+//! where three servers are one cluster, and etcd, which keeps what was and tells what changed,
+//! where a thousand watch, where a hundred do while the server is killed, and where old revisions
+//! are forgotten.
 
 mod draws;
 mod embedded;
+mod reclaimed;
 mod resumed;
 mod served;
 mod three;
@@ -45,8 +47,8 @@ const KILLS_MAX: u64 = 4;
 /// syncs a second of a bare file, just before the commits and just after. With one
 /// client also the median microseconds to read a leaf at the head (`read`), at a random old
 /// revision (`read-old`), and to compare a revision with the one before (`diff`).
-/// `watched` is [`watchers`] with durable commits, `resumed` is [`resumed::sample`], `three` is
-/// [`three::sample`].
+/// `watched` is [`watchers`] with durable commits; `resumed`, `three` and `reclaimed` are
+/// [`resumed::sample`], [`three::sample`] and [`reclaimed::sample`].
 pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
     Ok(Some(match case {
         "served" => {
@@ -59,6 +61,7 @@ pub fn sample(case: &str, options: Options) -> Result<Option<Sample>, Failure> {
         }
         "resumed" => resumed::sample(options)?,
         "three" => three::sample(options)?,
+        "reclaimed" => reclaimed::sample(options)?,
         "embedded" => {
             let folder = Folder::new("neighbours-embedded")?;
             measure(embedded::Embedded::open(&folder)?, &folder, options)?

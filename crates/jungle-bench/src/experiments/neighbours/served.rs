@@ -24,6 +24,23 @@ impl Served {
         }
         Ok(Served(serving))
     }
+
+    /// Forgets all of the tree but the newest so many revisions, and gives their place back.
+    pub fn reclaim(&self, kept: u64) -> Result<(), Failure> {
+        let keep = format!("PUT /api/v1/trees/{TREE}/keep");
+        self.0.ask(&keep, &format!(r#"{{"keep":"{kept}"}}"#))?;
+        self.0.ask("POST /api/v1/folder/gc", r#"{"compact":true}"#)?;
+        loop {
+            // It waits for less time than whoever asks.
+            let told = self.0.ask("GET /api/v1/folder/gc?wait=30", "")?;
+            let told: Json = serde_json::from_str(&told)?;
+            match told["state"].as_str() {
+                Some("running") => {}
+                Some("done") => return Ok(()),
+                _ => return Err(format!("space was not given back: {told}").into()),
+            }
+        }
+    }
 }
 
 impl Store for Served {
