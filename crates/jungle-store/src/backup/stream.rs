@@ -25,7 +25,6 @@ use jungle_db::Revision;
 
 use super::bound::Bound;
 use super::progress::Done;
-use super::segment::{Came, Place, read};
 use super::source::{begins_late, bytes_total, keep_lasting};
 use super::target::{Copied, Target, locked, read_back_pages};
 use super::{BackupError, BackupProgress, BackupReport};
@@ -34,6 +33,7 @@ use crate::disk::{Disk, FolderDisk};
 use crate::error::{Damage, IoError, OpenError, doing};
 use crate::log::recover::segments;
 use crate::log::segment::{LOG, SEGMENT_FILE_BYTES_MAX, SEGMENT_HEADER, SegmentHeader};
+use crate::log::walk::{Came, Place, read};
 use crate::open::OpenOptions;
 use crate::pages::{self, EnginePages, Pages as _, PagesOptions};
 use crate::progress::Progress;
@@ -327,9 +327,9 @@ fn came(bytes: Vec<u8>) -> Result<Came, BackupError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::segment::look;
     use super::*;
     use crate::log::frame::{FRAME_HEADER, Header};
+    use crate::log::walk::look;
     use crate::wire::put_bytes;
 
     fn header(first: u64, bytes: u64) -> ([u8; SEGMENT_HEADER], u32) {

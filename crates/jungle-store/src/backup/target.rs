@@ -6,7 +6,6 @@ use std::time::Duration;
 use jungle_db::Revision;
 
 use super::progress::Done;
-use super::segment::{Came, Place, Segment, look, read};
 use super::source::{begins_late, keep_lasting};
 use super::{BackupError, BackupReport};
 use crate::checkpoint::LoadError;
@@ -16,6 +15,7 @@ use crate::error::{Damage, IoError, OpenError, doing};
 use crate::log::mark::Mark;
 use crate::log::recover::segments;
 use crate::log::segment::{LOG, NEXT, SEGMENT_HEADER, fill, name};
+use crate::log::walk::{Came, Place, Segment, look, read};
 use crate::open::{OpenOptions, remove_next};
 use crate::pages::{self, EnginePages, Pages as _, PagesError, PagesOptions};
 use crate::planted::{Bug, is_awake};

@@ -17,6 +17,7 @@ pub(crate) mod mark;
 pub(crate) mod recover;
 pub(crate) mod segment;
 mod sync;
+pub(crate) mod walk;
 pub(crate) mod writer;
 
 use std::sync::atomic::{AtomicU64, Ordering};

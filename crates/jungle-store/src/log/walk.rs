@@ -1,36 +1,37 @@
-//! Segments of a log: as they come, and as far as they are whole.
+//! Segments of a log one by one, as they come and as far as they are whole: for those who read it
+//! while somebody writes to it.
 
 use jungle_db::Revision;
 
+use super::frame::Frame;
+use super::segment::{SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::disk::Disk;
 use crate::error::{Damage, OpenError};
-use crate::log::frame::Frame;
-use crate::log::segment::{SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::planted::{Bug, is_awake};
 
 /// The end of a log, or any place in it between two frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// The first revision of the segment.
-    pub(super) segment: u64,
-    pub(super) offset: usize,
+    pub(crate) segment: u64,
+    pub(crate) offset: usize,
     /// The checksum of the frame before.
-    pub(super) check: u32,
+    pub(crate) check: u32,
     /// The next revision.
-    pub(super) next: u64,
+    pub(crate) next: u64,
 }
 
 /// A segment as it comes.
-pub(super) struct Came {
-    pub(super) first: u64,
+pub(crate) struct Came {
+    pub(crate) first: u64,
     /// Its bytes, but perhaps not the zeros at its end.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// How long its file is.
-    pub(super) len: u64,
+    pub(crate) len: u64,
 }
 
 impl Came {
-    pub(super) fn in_file(disk: &dyn Disk, first: u64) -> Result<Came, OpenError> {
+    pub(crate) fn in_file(disk: &dyn Disk, first: u64) -> Result<Came, OpenError> {
         let bytes = read_file(disk, &name(first))?;
         let len = bytes.len() as u64;
         Ok(Came { first, bytes, len })
@@ -38,20 +39,20 @@ impl Came {
 }
 
 /// A segment that was looked through, as far as it is whole.
-pub(super) struct Segment {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Segment {
+    pub(crate) bytes: Vec<u8>,
     /// How long its file is.
-    pub(super) len: u64,
-    pub(super) end: Place,
+    pub(crate) len: u64,
+    pub(crate) end: Place,
     /// Where the frame ends that says that another segment follows.
-    pub(super) seal: Option<usize>,
+    pub(crate) seal: Option<usize>,
     /// Was the place that was looked for in it?
-    pub(super) found: bool,
+    pub(crate) found: bool,
 }
 
 /// Reads a segment that follows `before`, up to the frame with the revision `up_to`, and looks for
 /// a place in it.
-pub(super) fn read(
+pub(crate) fn read(
     disk: &dyn Disk,
     first: u64,
     before: Option<&Place>,
@@ -62,7 +63,7 @@ pub(super) fn read(
 }
 
 /// The same, of one that came.
-pub(super) fn look(
+pub(crate) fn look(
     came: Came,
     before: Option<&Place>,
     wanted: Option<&Place>,
