@@ -20,6 +20,7 @@
 //! - What is acknowledged has been synced, unless the caller chose a weaker [`Durability`].
 //! - [`Store::backup`] copies a Jungle, or what is new of it, into another folder, and
 //!   [`Store::write_backup`] into a stream that [`OpenOptions::take_backup`] makes such a copy of.
+//! - [`Store::audit`] lists who made, named and deleted what.
 //! - [`OpenOptions::erase`] takes a node out of all revisions there ever were.
 //! - [`OpenOptions::repair`] saves what can be read of a damaged folder into a new one.
 //! - [`write_checkpoint`] turns a whole Jungle into one stream of bytes, [`read_checkpoint`] makes
@@ -30,6 +31,7 @@
 //! - [`disk`] is the disk behind a trait.
 
 mod adopt;
+mod audit;
 mod backup;
 mod checkpoint;
 pub mod disk;
@@ -52,6 +54,7 @@ mod verify;
 mod wire;
 
 pub use adopt::AdoptError;
+pub use audit::{AuditError, AuditPage, AuditQuery, AuditRow};
 pub use backup::{BackupError, BackupProgress, BackupReport};
 pub use checkpoint::{
     CheckpointError, CheckpointReport, LoadError, StreamError, check_checkpoint, read_checkpoint,

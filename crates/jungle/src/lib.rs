@@ -76,13 +76,13 @@ pub use clock::SystemClock;
 pub use jungle_db::*;
 pub use jungle_json as json;
 pub use jungle_store::{
-    AdoptError, BackupError, BackupProgress, BackupReport, CHECKPOINT_EVERY, CheckpointError,
-    CheckpointReport, CheckpointStatus, Cut, DAMAGES_MAX, Damage, DecodeError, DecodeReason,
-    DiskUsage, EncodeError, EraseError, EraseQuery, EraseReport, IoError, LoadError, LogError,
-    LogStats, LostCommits, OpenError, OpenOptions, OpenReport, Outline, Progress, RECORD_BYTES_MAX,
-    Remedy, RepairError, RepairProgress, RepairReport, RepairSource, SEGMENT_BYTES,
-    STREAM_BYTES_MAX, Spill, Spilling, Store, StreamError, Survey, TreeDamage, TreeFault, Verified,
-    VerifyError, disk,
+    AdoptError, AuditError, AuditPage, AuditQuery, AuditRow, BackupError, BackupProgress,
+    BackupReport, CHECKPOINT_EVERY, CheckpointError, CheckpointReport, CheckpointStatus, Cut,
+    DAMAGES_MAX, Damage, DecodeError, DecodeReason, DiskUsage, EncodeError, EraseError, EraseQuery,
+    EraseReport, IoError, LoadError, LogError, LogStats, LostCommits, OpenError, OpenOptions,
+    OpenReport, Outline, Progress, RECORD_BYTES_MAX, Remedy, RepairError, RepairProgress,
+    RepairReport, RepairSource, SEGMENT_BYTES, STREAM_BYTES_MAX, Spill, Spilling, Store,
+    StreamError, Survey, TreeDamage, TreeFault, Verified, VerifyError, disk,
     pages::{PageDamage, PagesError},
 };
 /// The names of `jungle-tree`; [`Snapshot`] here is that of the database, which derefs to the

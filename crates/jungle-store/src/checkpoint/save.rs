@@ -14,6 +14,7 @@ use jungle_tree::{Arena, SavedImage};
 
 use super::state::{encode_piece, encode_state};
 use super::{Loaded, ONLY, PagedHistory};
+use crate::audit;
 use crate::disk::Disk;
 use crate::error::{IoError, LogError, doing};
 use crate::log::recover::segments;
@@ -39,6 +40,10 @@ pub enum CheckpointError {
     /// It was written, but the log before it cannot be removed; the next one tries again.
     #[error("the log is longer than it need be: {0}")]
     Trim(#[source] IoError),
+    /// It was written, but what the [audit](crate::Store::audit) takes from the log cannot be read.
+    /// The log stays there, and the next one tries again.
+    #[error("the log cannot be read for the audit: {0}")]
+    Audit(#[source] IoError),
     /// A branch, or its history, has a number that there is no room for.
     #[error("revision {index} of branch {branch} is beyond what a checkpoint can hold")]
     TooMany {
@@ -258,11 +263,13 @@ impl Checkpoints {
         let now = histories(checkpoint.state());
         let histories = (&last.histories, &now);
         let pieces = put_histories(&mut *writing, &checkpoint, histories, progress)?;
+        let old = (&*self.disk, position.segment);
+        let taken = audit::take(&mut *writing, &**pages, old, checkpoint.state(), progress)?;
         let mut report = CheckpointReport { revision, slabs, pieces, segments: 0 };
         writing.put(Table::Image, ONLY, &image.to_bytes())?;
         writing.put(Table::State, ONLY, &encode_state(checkpoint.state(), position))?;
         if is_awake(Bug::TrimmedEarly) && drops(checkpoint.state()) {
-            self.trim(position).map_err(CheckpointError::Trim)?;
+            self.trim(position.segment).map_err(CheckpointError::Trim)?;
         }
         progress.go_on().map_err(PagesError::from)?;
         // From here on nobody knows what is there, unless it succeeds.
@@ -273,9 +280,13 @@ impl Checkpoints {
         self.newest.store(revision.number(), Ordering::SeqCst);
         *self.failed() = None;
         if drops(checkpoint.state()) {
-            report.segments = self.trim(position).map_err(CheckpointError::Trim)?;
+            let before = position.segment.min(taken.before);
+            report.segments = self.trim(before).map_err(CheckpointError::Trim)?;
         }
-        Ok((report, checkpoint))
+        match taken.failed {
+            Some(error) => Err(CheckpointError::Audit(error)),
+            None => Ok((report, checkpoint)),
+        }
     }
 
     /// Makes the file of the newest one as small as it can be.
@@ -289,11 +300,11 @@ impl Checkpoints {
         Ok(self.opened().map_or(Ok(()), |pages| pages.compact(progress))?)
     }
 
-    /// Removes the segments of the log before a place, the oldest first: so what is left has no
-    /// gap, and its first revision says whether it is complete.
-    fn trim(&self, before: LogPosition) -> Result<u64, IoError> {
+    /// Removes the segments of the log before the one with this first revision, the oldest first:
+    /// so what is left has no gap, and its first revision says whether it is complete.
+    fn trim(&self, before: u64) -> Result<u64, IoError> {
         let firsts = segments(&*self.disk)?;
-        let end = before.segment + u64::from(is_awake(Bug::TrimmedTooMuch));
+        let end = before + u64::from(is_awake(Bug::TrimmedTooMuch));
         let old: Vec<u64> = firsts.into_iter().filter(|&first| first < end).collect();
         if !old.is_empty() {
             // It has what is not to be kept, too.
@@ -338,7 +349,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
 
 /// Is there a branch that does not keep everything? Then what it does not keep should not stay in
 /// the log either.
-fn drops(state: &JungleState) -> bool {
+pub(crate) fn drops(state: &JungleState) -> bool {
     let mut branches = state.trees.iter().flat_map(|tree| &tree.branches);
     branches.any(|branch| branch.retention != Retention::All)
 }

@@ -8,6 +8,7 @@ use super::segment::{SEGMENT_HEADER, SegmentHeader, name, read_file};
 use crate::disk::Disk;
 use crate::error::{Damage, OpenError};
 use crate::planted::{Bug, is_awake};
+use crate::wire::Input;
 
 /// The end of a log, or any place in it between two frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,27 @@ pub(crate) struct Segment {
     pub(crate) seal: Option<usize>,
     /// Was the place that was looked for in it?
     pub(crate) found: bool,
+}
+
+impl Segment {
+    /// Gives each record, with its revision, of what is whole.
+    pub(crate) fn each_record<E>(
+        &self,
+        mut each: impl FnMut(Revision, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut at = SEGMENT_HEADER;
+        while at < self.end.offset {
+            let frame = Frame::claimed(&self.bytes[at..]).expect("it was looked at");
+            let (mut input, mut revision) = (Input::new(frame.records), frame.first);
+            while !input.is_empty() {
+                let record = input.bytes().expect("they were counted");
+                each(Revision::new(revision), record)?;
+                revision += 1;
+            }
+            at += frame.len;
+        }
+        Ok(())
+    }
 }
 
 /// Reads a segment that follows `before`, up to the frame with the revision `up_to`, and looks for
@@ -115,7 +137,7 @@ pub(crate) fn look(
 
 /// How many records a frame has.
 fn records(bytes: &[u8]) -> Option<u64> {
-    let mut input = crate::wire::Input::new(bytes);
+    let mut input = Input::new(bytes);
     let mut records = 0;
     while !input.is_empty() {
         input.bytes().ok()?;

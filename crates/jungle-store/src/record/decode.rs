@@ -39,13 +39,34 @@ pub fn decode(
     arena: &Arena,
 ) -> Result<CommitRecord, DecodeError> {
     let mut input = Input::new(bytes);
-    let time = Timestamp::from_micros(input.signed()?);
-    let meta = get_meta(&mut input)?;
+    let (time, meta) = head(&mut input)?;
     let event = event(&mut input, arena)?;
-    if !input.is_empty() {
-        return Err(input.error(DecodeReason::TooLong));
-    }
+    end(&input)?;
     Ok(CommitRecord { revision, time, meta, event })
+}
+
+/// Reads a record, which needs no arena unless it is of edits: those are not read, and `None`.
+pub(crate) fn decode_told(
+    bytes: &[u8],
+    revision: Revision,
+) -> Result<Option<CommitRecord>, DecodeError> {
+    let mut input = Input::new(bytes);
+    let (time, meta) = head(&mut input)?;
+    let event = match input.byte()? {
+        kind::EDITED => return Ok(None),
+        kind => told(kind, &mut input)?,
+    };
+    end(&input)?;
+    Ok(Some(CommitRecord { revision, time, meta, event }))
+}
+
+fn head(input: &mut Input<'_>) -> Result<(Timestamp, CommitMeta), DecodeError> {
+    let time = Timestamp::from_micros(input.signed()?);
+    Ok((time, get_meta(input)?))
+}
+
+fn end(input: &Input<'_>) -> Result<(), DecodeError> {
+    if input.is_empty() { Ok(()) } else { Err(input.error(DecodeReason::TooLong)) }
 }
 
 /// Who made a commit, and why.
@@ -73,15 +94,22 @@ fn no_such_kind(input: &Input<'_>, what: &'static str, kind: u8) -> DecodeError 
 }
 
 fn event(input: &mut Input<'_>, arena: &Arena) -> Result<Event, DecodeError> {
-    Ok(match input.byte()? {
+    match input.byte()? {
         kind::EDITED => {
             let mut edits = Vec::new();
             for _ in 0..input.varint()? {
                 edits.push(branch_edit(input, arena)?);
             }
-            Event::Edited(edits)
+            Ok(Event::Edited(edits))
         }
-        kind @ (kind::TREE_CREATED | kind::KEEPING_TREE_CREATED) => Event::TreeCreated {
+        kind => told(kind, input),
+    }
+}
+
+/// What is no edit.
+fn told(kind: u8, input: &mut Input<'_>) -> Result<Event, DecodeError> {
+    Ok(match kind {
+        kind::TREE_CREATED | kind::KEEPING_TREE_CREATED => Event::TreeCreated {
             tree: tree(input)?,
             branch: branch(input)?,
             name: name(input)?,
@@ -89,7 +117,7 @@ fn event(input: &mut Input<'_>, arena: &Arena) -> Result<Event, DecodeError> {
         },
         kind::TREE_RENAMED => Event::TreeRenamed { tree: tree(input)?, name: name(input)? },
         kind::TREE_DELETED => Event::TreeDeleted { tree: tree(input)? },
-        kind @ (kind::BRANCH_CREATED | kind::KEEPING_BRANCH_CREATED) => Event::BranchCreated {
+        kind::BRANCH_CREATED | kind::KEEPING_BRANCH_CREATED => Event::BranchCreated {
             tree: tree(input)?,
             branch: branch(input)?,
             from: branch(input)?,
@@ -112,7 +140,7 @@ fn event(input: &mut Input<'_>, arena: &Arena) -> Result<Event, DecodeError> {
             branch: branch(input)?,
             retention: get_retention(input)?,
         },
-        kind => return Err(no_such_kind(input, "event", kind)),
+        _ => return Err(no_such_kind(input, "event", kind)),
     })
 }
 
@@ -233,4 +261,48 @@ pub(super) fn value(input: &mut Input<'_>) -> Result<Value, DecodeError> {
         kind::BYTES => Value::from(input.bytes()?),
         kind => return Err(no_such_kind(input, "value", kind)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use jungle_db::{Jungle, MemoryJournal};
+
+    use super::*;
+    use crate::record::encode;
+
+    #[test]
+    fn what_is_no_edit_is_read_without_an_arena() {
+        let journal = Arc::new(MemoryJournal::default());
+        let jungle = Jungle::builder().journal(Arc::clone(&journal)).build().unwrap();
+        let tree = jungle.by(&CommitMeta::new().author("ana").message("new")).create_tree("t");
+        let tree = tree.unwrap();
+        tree.update(|tx| tx.append(&[])).unwrap();
+        let version = tree.snapshot();
+        tree.update(|tx| tx.insert_subtree(&[], &"graft".into(), version.root())).unwrap();
+        let at = version.revision();
+        tree.branch("side", at).unwrap().set_retention(Retention::Last(3)).unwrap();
+        tree.tag("tag", at).unwrap();
+        tree.delete_tag("tag").unwrap();
+        tree.create_index("n").unwrap();
+        tree.drop_index("n").unwrap();
+        tree.delete_branch("side").unwrap();
+        jungle.rename_tree("t", "u").unwrap();
+        jungle.delete_tree("u").unwrap();
+        let mut count = 0;
+        for record in journal.records() {
+            let mut bytes = Vec::new();
+            encode(&record, &mut bytes).unwrap();
+            let read = decode_told(&bytes, record.revision).unwrap();
+            let Some(read) = read else {
+                assert!(matches!(record.event, Event::Edited(_)), "{record:?}");
+                continue;
+            };
+            assert_eq!(format!("{read:?}"), format!("{record:?}"));
+            for len in 0..bytes.len() {
+                assert!(decode_told(&bytes[..len], record.revision).is_err(), "{record:?}");
+            }
+            count += 1;
+        }
+        assert_eq!((count, journal.records().len()), (10, 12));
+    }
 }

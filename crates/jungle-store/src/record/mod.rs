@@ -12,7 +12,7 @@ mod subtree;
 use jungle_tree::{EditError, FractionError, KeyError};
 
 pub use decode::decode;
-pub(crate) use decode::{get_meta, get_renumbered};
+pub(crate) use decode::{decode_told, get_meta, get_renumbered};
 pub use encode::{EncodeError, encode};
 pub(crate) use encode::{put_meta, put_renumbered};
 pub(crate) use retention::{get_retention, put_retention};

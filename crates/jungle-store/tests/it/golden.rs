@@ -24,7 +24,7 @@ fn golden() -> PathBuf {
 }
 
 /// A copy that may be opened, since that changes it.
-fn copy(name: &str) -> Folder {
+pub fn copy(name: &str) -> Folder {
     let folder = Folder::new();
     for below in ["", "log"] {
         let (from, to) = (golden().join(name).join(below), folder.path().join(below));
@@ -364,7 +364,7 @@ fn pack(folder: &Path) {
     ["pages", "log/next"].iter().for_each(|name| drop(fs::remove_file(folder.join(name))));
 }
 
-fn unpack(folder: &Folder) {
+pub fn unpack(folder: &Folder) {
     let pages = fs::read(folder.path().join("pages.lz4")).unwrap();
     fs::remove_file(folder.path().join("pages.lz4")).unwrap();
     let pages = lz4_flex::decompress_size_prepended(&pages).unwrap();

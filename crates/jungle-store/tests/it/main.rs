@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod audit;
+#[cfg(feature = "sim")]
+mod audit_disk;
 mod backup;
 mod backup_stream;
 mod beside;
