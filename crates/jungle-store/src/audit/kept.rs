@@ -13,6 +13,9 @@ use crate::wire::{Input, put_bytes, put_varint};
 
 const HEAD: u64 = 1;
 
+/// All keys from this one on are of the audit.
+pub(super) const FIRST_KEY: u64 = HEAD;
+
 /// The names at the place up to which the log was taken.
 const NAMES: u64 = 2;
 

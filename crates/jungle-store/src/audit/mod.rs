@@ -15,7 +15,7 @@ use jungle_db::{CommitMeta, Durability, Event, Revision, Timestamp};
 
 use self::kept::Head;
 use self::names::Names;
-pub(crate) use self::take::take;
+pub(crate) use self::take::{carry, take};
 use crate::checkpoint::load;
 use crate::disk::Disk;
 use crate::error::{Damage, LogError, OpenError};
@@ -131,10 +131,8 @@ impl Store {
     /// it is removed, so it stays when histories do not: the last 100,000 rows, or 64 MiB of them.
     ///
     /// It is [complete](AuditPage::complete_from) from the first revision on, until there are more
-    /// than that. It begins later in a folder whose log was cut off by an older program, and in one
-    /// that was made anew without its log: by [`OpenOptions::adopt`](crate::OpenOptions::adopt),
-    /// from a checkpoint by [`repair`](crate::OpenOptions::repair), or where the log was cut off by
-    /// [`erase`](crate::OpenOptions::erase).
+    /// than that. It begins later in a folder whose log was cut off by an older program, or that
+    /// [adopted](crate::OpenOptions::adopt) another Jungle.
     ///
     /// # Errors
     /// When part of it is damaged or cannot be read, or somebody else

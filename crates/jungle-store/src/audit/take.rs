@@ -3,14 +3,14 @@
 use jungle_db::{JungleState, Revision};
 
 use super::AuditError;
-use super::kept::{Filling, Head, LIMITS};
+use super::kept::{FIRST_KEY, Filling, Head, LIMITS};
 use super::names::Names;
 use crate::checkpoint::drops;
 use crate::disk::Disk;
 use crate::error::{IoError, OpenError};
 use crate::log::recover::segments;
 use crate::log::walk::read;
-use crate::pages::{Checkpoint, Pages, PagesError};
+use crate::pages::{Checkpoint, Pages, PagesError, Table};
 use crate::progress::Progress;
 use crate::record::decode_told;
 
@@ -22,9 +22,9 @@ pub(crate) struct Taken {
     pub(crate) failed: Option<IoError>,
 }
 
-/// Takes what is no edit out of the segments of the log before the one whose first revision is
-/// told, if no earlier checkpoint did: nothing is written to them any more. It is put into the
-/// checkpoint that is being written, so it is in that, or still in the log.
+/// Takes what is no edit out of the segments of the log, up to before a revision with which one
+/// begins, or would: nothing is written to them any more. What an earlier checkpoint took is left
+/// out. It is put into the checkpoint that is being written, so it is in that, or still in the log.
 ///
 /// A segment that cannot be read is no reason to have no checkpoint. It stays, and the next one
 /// tries again. But if it is damaged, and the log is about to be cut off, it is left out: there
@@ -47,10 +47,10 @@ pub(crate) fn take(
         return Ok(Taken { before: from, failed: None });
     }
     let firsts = match segments(disk) {
-        Ok(firsts) => firsts.into_iter().filter(|first| (from..=end).contains(first)),
+        Ok(firsts) => firsts.into_iter().filter(|first| (from..end).contains(first)),
         Err(error) => return Ok(Taken { before: from, failed: Some(error) }),
     };
-    let firsts: Vec<u64> = firsts.collect();
+    let firsts: Vec<u64> = firsts.chain([end]).collect();
     let mut taking = Taking::begin(Filling::begin(head, pages, writing, LIMITS)?, pages, state)?;
     if let Some(&first) = firsts.first().filter(|&&first| first > from) {
         // A program that knows nothing of this has cut the log off, or it never began with 1.
@@ -78,6 +78,31 @@ pub(crate) fn take(
         return Ok(Taken { before: from, failed });
     }
     Ok(Taken { before: filling.end(&names)?.next, failed })
+}
+
+/// Puts what a folder keeps of it, and what its log has besides, into the pages of another folder,
+/// which has this state and goes on behind it.
+pub(crate) fn carry(
+    (from, disk): (&dyn Pages, &dyn Disk),
+    to: &dyn Pages,
+    state: &JungleState,
+    progress: &Progress,
+) -> Result<(), PagesError> {
+    let mut writing = to.begin()?;
+    for key in from.keys(Table::State, FIRST_KEY..=u64::MAX)? {
+        progress.go_on()?;
+        match from.get(Table::State, key) {
+            Ok(Some(bytes)) => writing.put(Table::State, key, &bytes)?,
+            Err(error @ PagesError::Io(_)) => return Err(error),
+            // What is damaged is missing there.
+            _ => {}
+        }
+    }
+    let end = state.revision.number() + 1;
+    if let Some(error) = take(&mut *writing, from, (disk, end), state, progress)?.failed {
+        return Err(error.into());
+    }
+    writing.commit().map(drop)
 }
 
 struct Taking<'w> {

@@ -14,6 +14,7 @@ use jungle_db::{
 };
 use jungle_tree::{Arena, Path, SlabError, loading};
 
+use crate::audit;
 use crate::checkpoint::{CheckpointError, Checkpoints};
 use crate::disk::{Disk, FolderDisk, Mode};
 use crate::error::{IoError, LogError, OpenError, doing};
@@ -22,6 +23,7 @@ use crate::log::mark::{LOCK, Mark};
 use crate::log::recover::{recover_by, segments};
 use crate::log::writer::Writer;
 use crate::open::OpenOptions;
+use crate::pages::Pages;
 use crate::progress::{GivenUp, Progress};
 use crate::store::Store;
 use crate::verify::VerifyError;
@@ -293,7 +295,8 @@ impl OpenOptions {
         let (erasure, newest) = (query.erasure(tree)?, jungle.revision());
         // Where the log was cut off, what is kept is in the checkpoint only.
         let is_cut = segments(&**disk)?.first().is_some_and(|&first| first > 1);
-        let kept = is_cut.then(|| jungle.clone());
+        let pages = read.start.checkpoints.opened().filter(|_| is_cut);
+        let kept = pages.map(|pages| (jungle.clone(), Arc::clone(pages)));
         let (disk, tree) = (Arc::clone(disk), query.tree.clone());
         Ok(Erasing { disk, mark, tree, erasure, newest, is_cut, kept })
     }
@@ -317,8 +320,8 @@ struct Erasing {
     newest: Revision,
     /// Does the log not go back to the first revision?
     is_cut: bool,
-    /// What is kept then, until it is copied.
-    kept: Option<Jungle>,
+    /// What is kept then, and where, until it is copied.
+    kept: Option<(Jungle, Arc<dyn Pages>)>,
 }
 
 impl Erasing {
@@ -339,7 +342,7 @@ impl Erasing {
         let log = Log::new(Arc::clone(&beside), lock, Some(writer), before);
         let erased = match self.kept.take() {
             None => self.make_log(options, &log, progress)?,
-            Some(kept) => {
+            Some((kept, pages)) => {
                 let arena = Arena::with_options(&options.arena).map_err(OpenError::from)?;
                 let builder = options.jungle.clone();
                 let tell = |done, total| {
@@ -348,7 +351,13 @@ impl Erasing {
                 };
                 let copied = loading(|| kept.copy_without(&self.erasure, builder, arena, tell))?;
                 let (copy, erased) = copied?;
-                Checkpoints::none(beside).write(&copy, &log, &options.progress.untold())?;
+                let (checkpoints, progress) =
+                    (Checkpoints::none(beside), options.progress.untold());
+                checkpoints.write(&copy, &log, &progress)?;
+                let (state, old) = (copy.checkpoint_as_it_is(), (&*pages, &*self.disk));
+                let to = &**checkpoints.opened().expect("it was just written");
+                let carried = audit::carry(old, to, state.state(), &progress);
+                carried.map_err(CheckpointError::from)?;
                 erased
             }
         };

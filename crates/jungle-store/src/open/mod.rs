@@ -257,7 +257,7 @@ pub(crate) struct Read {
 /// What a Jungle begins with before its log is read.
 pub(crate) struct Start {
     pub(crate) jungle: Jungle,
-    checkpoints: Checkpoints,
+    pub(crate) checkpoints: Checkpoints,
     /// Where in the log what it has not begins.
     from: Option<LogPosition>,
     /// The folder that its trees spill into, if they do.

@@ -10,6 +10,7 @@ use jungle_tree::{Arena, loading};
 
 use super::patched::Patches;
 use super::{LostCommits, RepairError, RepairProgress, RepairReport, RepairSource, target};
+use crate::audit;
 use crate::checkpoint::{Checkpoints, PagedHistory, load};
 use crate::disk::{Disk, Mode};
 use crate::error::{IoError, OpenError, doing};
@@ -220,6 +221,12 @@ impl Repairing<'_> {
         let log = self.begin(saved.jungle.revision())?;
         let checkpoints = Checkpoints::none(Arc::clone(&self.to));
         checkpoints.write(&saved.jungle, &log, &Progress::default())?;
+        if let Some(to) = checkpoints.opened() {
+            let (state, old) =
+                (saved.jungle.checkpoint_as_it_is(), (&*by_pages.pages, &*self.from));
+            // As far as it can be read: it says itself what is missing.
+            let _ = audit::carry(old, &**to, state.state(), &Progress::default());
+        }
         log.close()?;
         self.check(&saved.jungle, Written::Checkpoint)?;
         let mut lost = saved.lost;

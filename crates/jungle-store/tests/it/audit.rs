@@ -8,7 +8,8 @@ use jungle_db::{CommitMeta, Event, Retention, Revision};
 use jungle_store::disk::FolderDisk;
 use jungle_store::pages::{Checkpoint, EnginePages, Pages, PagesOptions, Table};
 use jungle_store::{
-    AuditError, AuditQuery, BackupProgress, Durability, OpenError, OpenOptions, Progress, Store,
+    AuditError, AuditQuery, BackupProgress, Durability, EraseQuery, OpenError, OpenOptions,
+    Progress, RepairProgress, Store,
 };
 use jungle_testkit::{Rng, for_each_seed};
 
@@ -223,6 +224,26 @@ fn a_copy_has_it_too() {
     for folder in [folder, copy, streamed] {
         let store = options().read_only().open(folder.path()).unwrap();
         assert_eq!(listed(&store, AuditQuery::default()), (1, done.clone()));
+    }
+}
+
+#[test]
+fn a_folder_that_is_made_anew_from_its_checkpoint_has_it_too() {
+    let (folder, done) = cut_off();
+    let query = EraseQuery::new("cut", "/ana".parse().unwrap());
+    let store = options().open(folder.path()).unwrap();
+    store.open_tree("cut").unwrap().update(|tx| tx.insert_child(&[], &"ana".into())).unwrap();
+    drop(store);
+    options().erase(folder.path(), &query, |_, _| ()).unwrap();
+    let repaired = Folder::new();
+    options().repair(folder.path(), repaired.path(), &RepairProgress::default()).unwrap();
+    for folder in [folder, repaired] {
+        let store = options().open(folder.path()).unwrap();
+        assert_eq!(listed(&store, AuditQuery::default()), (1, done.clone()));
+        let (mut rng, mut more) = (Rng::new(20), done.clone());
+        (1_000..1_200).for_each(|step| act(&store, step, &mut rng, &mut more));
+        store.checkpoint().unwrap();
+        assert_eq!(listed(&store, AuditQuery::default()), (1, more));
     }
 }
 
