@@ -40,7 +40,7 @@ pub(super) const LIMITS: Limits =
     Limits { rows: 100_000, bytes: 64 << 20, page_rows: 512, page_bytes: 64 << 10 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// From this revision on nothing is missing.
     pub(super) complete_from: u64,
     /// The first revision of the first segment of the log that is not taken yet.
@@ -122,6 +122,20 @@ impl Head {
         get_rows(&bytes).map_err(|source| AuditError::Kept { key, source })
     }
 
+    /// The bytes of the last page, if it gets more rows.
+    pub(super) fn open_page(
+        &self,
+        pages: &dyn Pages,
+        limits: &Limits,
+    ) -> Result<Option<Vec<u8>>, AuditError> {
+        let Some(last) = self.pages.back().filter(|last| !last.is_full(limits)) else {
+            return Ok(None);
+        };
+        let key = self.key(self.pages.len() - 1);
+        let bytes = pages.get(Table::State, key)?.filter(|it| it.len() as u64 == last.bytes);
+        bytes.ok_or(AuditError::Lacks { key }).map(Some)
+    }
+
     fn is_beyond(&self, limits: &Limits) -> bool {
         let sum = |of: fn(&Page) -> u64| self.pages.iter().map(of).fold(0, u64::saturating_add);
         sum(|page| page.rows) > limits.rows || sum(|page| page.bytes) > limits.bytes
@@ -149,19 +163,11 @@ pub(super) struct Filling<'w> {
 impl<'w> Filling<'w> {
     pub(super) fn begin(
         head: Head,
-        pages: &dyn Pages,
+        open: Option<Vec<u8>>,
         writing: &'w mut dyn Checkpoint,
         limits: Limits,
-    ) -> Result<Filling<'w>, PagesError> {
-        let mut open = None;
-        if let Some(last) = head.pages.back().filter(|last| !last.is_full(&limits)) {
-            open = match pages.get(Table::State, head.key(head.pages.len() - 1)) {
-                Err(error @ PagesError::Io(_)) => return Err(error),
-                // One that is damaged stays as it is: another one is begun behind it.
-                bytes => bytes.ok().flatten().filter(|bytes| bytes.len() as u64 == last.bytes),
-            };
-        }
-        Ok(Filling { head, writing, limits, open })
+    ) -> Filling<'w> {
+        Filling { head, writing, limits, open }
     }
 
     pub(super) fn add(&mut self, row: &AuditRow) -> Result<(), PagesError> {
@@ -257,6 +263,16 @@ mod tests {
         }
     }
 
+    fn begin<'w>(
+        pages: &dyn Pages,
+        writing: &'w mut dyn Checkpoint,
+        limits: Limits,
+    ) -> Filling<'w> {
+        let head = Head::read(pages).unwrap();
+        let open = head.open_page(pages, &limits).unwrap();
+        Filling::begin(head, open, writing, limits)
+    }
+
     #[test]
     fn the_oldest_pages_go_where_there_are_too_many_rows_or_bytes() {
         for_each_seed(8, |rng| {
@@ -266,8 +282,7 @@ mod tests {
             let (mut all, mut newest) = (Vec::new(), 0);
             for _ in 0..8 {
                 let mut writing = pages.begin().unwrap();
-                let head = Head::read(&pages).unwrap();
-                let mut filling = Filling::begin(head, &pages, &mut *writing, FEW).unwrap();
+                let mut filling = begin(&pages, &mut *writing, FEW);
                 for _ in 0..rng.below(30) {
                     newest += rng.range(1..4);
                     let row = row(newest, &"x".repeat(rng.index(60)));
@@ -291,29 +306,5 @@ mod tests {
             }
             assert!(all.len() > FEW.rows as usize, "some pages went");
         });
-    }
-
-    #[test]
-    fn a_page_that_is_damaged_is_followed_by_another() {
-        let folder = tempfile::tempdir().unwrap();
-        let disk = Arc::new(FolderDisk::create(folder.path()).unwrap());
-        let pages = EnginePages::open(disk, PagesOptions::default()).unwrap();
-        let put = |revision: u64, damage: &[u8]| {
-            let mut writing = pages.begin().unwrap();
-            let head = Head::read(&pages).unwrap();
-            let mut filling = Filling::begin(head, &pages, &mut *writing, LIMITS).unwrap();
-            filling.add(&row(revision, "t")).unwrap();
-            filling.head.next = revision + 1;
-            let head = filling.end(&Names::default()).unwrap();
-            if !damage.is_empty() {
-                writing.put(Table::State, head.key(head.pages.len() - 1), damage).unwrap();
-            }
-            writing.commit().unwrap();
-            head.pages.len()
-        };
-        assert_eq!([put(1, b""), put(2, b"x"), put(3, b""), put(4, b"")], [1, 1, 2, 2]);
-        let head = Head::read(&pages).unwrap();
-        assert!(matches!(head.rows(&pages, 0), Err(AuditError::Kept { key: PAGES, .. })));
-        assert_eq!(head.rows(&pages, 1).unwrap().len(), 2);
     }
 }

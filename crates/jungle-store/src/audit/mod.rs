@@ -15,7 +15,7 @@ use jungle_db::{CommitMeta, Durability, Event, Revision, Timestamp};
 
 use self::kept::Head;
 use self::names::Names;
-pub(crate) use self::take::{carry, take};
+pub(crate) use self::take::{carry, ready, take};
 use crate::checkpoint::load;
 use crate::disk::Disk;
 use crate::error::{Damage, LogError, OpenError};

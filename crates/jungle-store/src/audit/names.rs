@@ -17,7 +17,7 @@ const TREE: u64 = 0;
 
 /// The names at some revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// By the tree, and by the branch in it.
     by_id: BTreeMap<(u64, u64), Arc<str>>,
 }

@@ -22,6 +22,40 @@ pub(crate) struct Taken {
     pub(crate) failed: Option<IoError>,
 }
 
+/// What there is to go on from.
+pub(crate) enum Ready {
+    /// Nothing is to be taken.
+    Not(Taken),
+    Behind {
+        head: Head,
+        names: Names,
+        /// The last page, if it gets more rows.
+        open: Option<Vec<u8>>,
+    },
+}
+
+/// Looks at what checkpoints have so far, to go on up to before a revision. That is done before
+/// another one is begun: an engine that has failed to read something writes nothing any more. What
+/// is damaged, or a newer program's, stays as it is, and nothing is added: `Store::audit` tells it.
+pub(crate) fn ready(pages: &dyn Pages, end: u64) -> Ready {
+    match look(pages, end) {
+        Ok(ready) => ready,
+        Err(AuditError::Pages(PagesError::Io(error))) => {
+            Ready::Not(Taken { before: 0, failed: Some(error) })
+        }
+        Err(_) => Ready::Not(Taken { before: u64::MAX, failed: None }),
+    }
+}
+
+fn look(pages: &dyn Pages, end: u64) -> Result<Ready, AuditError> {
+    let head = Head::read(pages)?;
+    if end <= head.next {
+        return Ok(Ready::Not(Taken { before: head.next, failed: None }));
+    }
+    let (names, open) = (Names::read(pages)?, head.open_page(pages, &LIMITS)?);
+    Ok(Ready::Behind { head, names, open })
+}
+
 /// Takes what is no edit out of the segments of the log, up to before a revision with which one
 /// begins, or would: nothing is written to them any more. What an earlier checkpoint took is left
 /// out. It is put into the checkpoint that is being written, so it is in that, or still in the log.
@@ -31,27 +65,23 @@ pub(crate) struct Taken {
 /// would never be any room again.
 pub(crate) fn take(
     writing: &mut dyn Checkpoint,
-    pages: &dyn Pages,
+    ready: Ready,
     (disk, end): (&dyn Disk, u64),
     state: &JungleState,
     progress: &Progress,
 ) -> Result<Taken, PagesError> {
-    let head = match Head::read(pages) {
-        Ok(head) => head,
-        Err(AuditError::Pages(error @ PagesError::Io(_))) => return Err(error),
-        // What a newer program put stays, and so does what is damaged: `Store::audit` tells it.
-        Err(_) => return Ok(Taken { before: u64::MAX, failed: None }),
+    let (head, names, open) = match ready {
+        Ready::Not(taken) => return Ok(taken),
+        Ready::Behind { head, names, open } => (head, names, open),
     };
     let from = head.next;
-    if end <= from {
-        return Ok(Taken { before: from, failed: None });
-    }
     let firsts = match segments(disk) {
         Ok(firsts) => firsts.into_iter().filter(|first| (from..end).contains(first)),
         Err(error) => return Ok(Taken { before: from, failed: Some(error) }),
     };
     let firsts: Vec<u64> = firsts.chain([end]).collect();
-    let mut taking = Taking::begin(Filling::begin(head, pages, writing, LIMITS)?, pages, state)?;
+    let filling = Filling::begin(head, open, writing, LIMITS);
+    let mut taking = Taking { filling, names, state };
     if let Some(&first) = firsts.first().filter(|&&first| first > from) {
         // A program that knows nothing of this has cut the log off, or it never began with 1.
         taking.leave_out(first);
@@ -88,8 +118,14 @@ pub(crate) fn carry(
     state: &JungleState,
     progress: &Progress,
 ) -> Result<(), PagesError> {
+    let end = state.revision.number() + 1;
+    let ready = ready(from, end);
     let mut writing = to.begin()?;
-    for key in from.keys(Table::State, FIRST_KEY..=u64::MAX)? {
+    let keys = match from.keys(Table::State, FIRST_KEY..=u64::MAX) {
+        Err(error @ PagesError::Io(_)) => return Err(error),
+        keys => keys.unwrap_or_default(),
+    };
+    for key in keys {
         progress.go_on()?;
         match from.get(Table::State, key) {
             Ok(Some(bytes)) => writing.put(Table::State, key, &bytes)?,
@@ -98,8 +134,7 @@ pub(crate) fn carry(
             _ => {}
         }
     }
-    let end = state.revision.number() + 1;
-    if let Some(error) = take(&mut *writing, from, (disk, end), state, progress)?.failed {
+    if let Some(error) = take(&mut *writing, ready, (disk, end), state, progress)?.failed {
         return Err(error.into());
     }
     writing.commit().map(drop)
@@ -112,21 +147,7 @@ struct Taking<'w> {
     state: &'w JungleState,
 }
 
-impl<'w> Taking<'w> {
-    fn begin(
-        filling: Filling<'w>,
-        pages: &dyn Pages,
-        state: &'w JungleState,
-    ) -> Result<Taking<'w>, PagesError> {
-        let mut taking = Taking { filling, names: Names::default(), state };
-        match Names::read(pages) {
-            Ok(names) => taking.names = names,
-            Err(AuditError::Pages(error @ PagesError::Io(_))) => return Err(error),
-            Err(_) => taking.names.add_state(state),
-        }
-        Ok(taking)
-    }
-
+impl Taking<'_> {
     /// Nothing is known of what was before this revision.
     fn leave_out(&mut self, before: u64) {
         let head = &mut self.filling.head;

@@ -40,9 +40,9 @@ pub enum CheckpointError {
     /// It was written, but the log before it cannot be removed; the next one tries again.
     #[error("the log is longer than it need be: {0}")]
     Trim(#[source] IoError),
-    /// It was written, but what the [audit](crate::Store::audit) takes from the log cannot be read.
-    /// The log stays there, and the next one tries again.
-    #[error("the log cannot be read for the audit: {0}")]
+    /// It was written, but the disk does not let the log, or what is there of the
+    /// [audit](crate::Store::audit), be read for that. The log stays, and the next one tries again.
+    #[error("nothing was taken from the log for the audit: {0}")]
     Audit(#[source] IoError),
     /// A branch, or its history, has a number that there is no room for.
     #[error("revision {index} of branch {branch} is beyond what a checkpoint can hold")]
@@ -258,13 +258,14 @@ impl Checkpoints {
         // So that the log has all that the checkpoint has, whatever happens.
         log.wait(revision.number(), Durability::Sync)?;
         let pages = self.pages()?;
+        let told = audit::ready(&**pages, position.segment);
         let mut writing = pages.begin()?;
         let (image, slabs) = put_slabs(&mut *writing, jungle.arena(), &last.image, progress)?;
         let now = histories(checkpoint.state());
         let histories = (&last.histories, &now);
         let pieces = put_histories(&mut *writing, &checkpoint, histories, progress)?;
         let old = (&*self.disk, position.segment);
-        let taken = audit::take(&mut *writing, &**pages, old, checkpoint.state(), progress)?;
+        let taken = audit::take(&mut *writing, told, old, checkpoint.state(), progress)?;
         let mut report = CheckpointReport { revision, slabs, pieces, segments: 0 };
         writing.put(Table::Image, ONLY, &image.to_bytes())?;
         writing.put(Table::State, ONLY, &encode_state(checkpoint.state(), position))?;
