@@ -239,7 +239,26 @@ pub(crate) struct Meta {
     pub(crate) author: Option<String>,
 }
 
+/// Who does what is no edit.
+#[derive(clap::Args)]
+pub(crate) struct By {
+    /// Who, for the log of a folder: a server knows who asks it
+    #[arg(long, value_name = "NAME", env = "JUNGLE_AUTHOR")]
+    author: Option<String>,
+}
+
+impl By {
+    pub(crate) fn meta(&self) -> CommitMeta {
+        self.author.iter().fold(CommitMeta::new(), |meta, author| meta.author(author))
+    }
+}
+
 impl Meta {
+    /// Who commits, and nothing else.
+    pub(crate) fn by(&self) -> By {
+        By { author: self.author.clone() }
+    }
+
     pub(crate) fn commit(&self) -> CommitMeta {
         let mut meta = CommitMeta::new();
         if let Some(author) = &self.author {

@@ -27,6 +27,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     delete: Option<String>,
     #[command(flatten)]
+    by: args::By,
+    #[command(flatten)]
     pub(crate) listing: args::Listing,
 }
 
@@ -44,14 +46,16 @@ struct Deleted<'t> {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(name) = &args.delete {
-        context.place(&args.dir, Purpose::Write)?.unmark(&args.tree, Mark::Branch, name)?;
+        let place = context.place(&args.dir, Purpose::Write)?;
+        place.unmark(&args.tree, Mark::Branch, name, &args.by)?;
         return Ok(done(context.format, &Deleted { branch: name, deleted: true })?);
     }
     let Some(name) = &args.name else {
         return list(args, context);
     };
     let place = context.place(&args.dir, Purpose::Write)?;
-    let revision = place.mark(&args.tree, Mark::Branch, name, args.rev.as_deref())?;
+    let named = (&**name, args.rev.as_deref());
+    let revision = place.mark(&args.tree, Mark::Branch, named, &args.by)?;
     Ok(done(context.format, &Told { branch: name, revision })?)
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KEY", conflicts_with = "key")]
     drop: Option<String>,
     #[command(flatten)]
+    by: args::By,
+    #[command(flatten)]
     pub(crate) listing: args::Listing,
 }
 
@@ -55,7 +57,7 @@ struct Dropped<'t> {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if let Some(key) = &args.drop {
         let folder = context.write(&args.dir)?;
-        let tree = tree(&folder, &args.tree, None)?;
+        let tree = tree(&folder, &args.tree, None)?.by(&args.by.meta());
         tree.drop_index(raw(key)).map_err(|error| match error {
             IndexError::NoSuchIndex { .. } => {
                 let indexes = tree.list_indexes();
@@ -70,7 +72,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         return list(args, context);
     };
     let folder = context.write(&args.dir)?;
-    let tree = tree(&folder, &args.tree, None)?;
+    let tree = tree(&folder, &args.tree, None)?.by(&args.by.meta());
     jungle_words::create_index(&tree, raw(key)).map_err(failed)?;
     waiting("working out the index", || work_out(&tree))?;
     // So it is there when the folder is opened next.

@@ -6,6 +6,7 @@ use jungle::Retention;
 use jungle_words::keep::{parse, text};
 use serde::Serialize;
 
+use crate::args;
 use crate::context::Context;
 use crate::failure::{Failure, failed};
 use crate::folder::tree;
@@ -32,6 +33,8 @@ pub(crate) struct Args {
     /// Of this branch [default: main]
     #[arg(long)]
     branch: Option<String>,
+    #[command(flatten)]
+    by: args::By,
 }
 
 #[derive(Serialize)]
@@ -43,7 +46,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     let branch = args.branch.as_deref();
     if let Some(retention) = args.what {
         let folder = context.write(&args.dir)?;
-        let tree = tree(&folder, &args.tree, branch)?;
+        let tree = tree(&folder, &args.tree, branch)?.by(&args.by.meta());
         tree.set_retention(retention).map_err(failed)?;
         return Ok(done(context.format, &Told { keep: text(retention) })?);
     }

@@ -25,6 +25,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", group = "what")]
     delete: Option<String>,
     #[command(flatten)]
+    by: args::By,
+    #[command(flatten)]
     pub(crate) listing: args::Listing,
 }
 
@@ -44,14 +46,15 @@ struct Deleted<'t> {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
+    let by = &args.by;
     if let Some(name) = &args.create {
-        let told = context.place(&args.dir, Purpose::Create)?.create_tree(name)?;
+        let told = context.place(&args.dir, Purpose::Create)?.create_tree(name, by)?;
         done(context.format, &told)?;
     } else if let Some([old, new]) = args.rename.as_deref() {
-        let told = context.place(&args.dir, Purpose::Write)?.rename_tree(old, new)?;
+        let told = context.place(&args.dir, Purpose::Write)?.rename_tree(old, new, by)?;
         done(context.format, &Renamed { told, renamed_from: old })?;
     } else if let Some(name) = &args.delete {
-        context.place(&args.dir, Purpose::Write)?.delete_tree(name)?;
+        context.place(&args.dir, Purpose::Write)?.delete_tree(name, by)?;
         done(context.format, &Deleted { tree: name, deleted: true })?;
     } else {
         list(&args.dir, context)?;

@@ -30,20 +30,20 @@ impl Place for Folder<'_> {
         Ok(trees.map(|tree| told(&tree)).collect())
     }
 
-    fn create_tree(&self, name: &str) -> Result<TreeTold, Failure> {
-        Ok(told(&Jungle::create_tree(self, name).map_err(failed)?))
+    fn create_tree(&self, name: &str, by: &args::By) -> Result<TreeTold, Failure> {
+        Ok(told(&self.by(&by.meta()).create_tree(name).map_err(failed)?))
     }
 
-    fn rename_tree(&self, old: &str, new: &str) -> Result<TreeTold, Failure> {
-        Jungle::rename_tree(self, old, new).map_err(|error| match error {
+    fn rename_tree(&self, old: &str, new: &str, by: &args::By) -> Result<TreeTold, Failure> {
+        self.by(&by.meta()).rename_tree(old, new).map_err(|error| match error {
             RenameTreeError::NoSuchTree(error) => no_such_tree(self, old, &error),
             error => failed(error),
         })?;
         Ok(told(&self.open_tree(new).map_err(failed)?))
     }
 
-    fn delete_tree(&self, name: &str) -> Result<(), Failure> {
-        Jungle::delete_tree(self, name).map_err(|error| match error {
+    fn delete_tree(&self, name: &str, by: &args::By) -> Result<(), Failure> {
+        self.by(&by.meta()).delete_tree(name).map_err(|error| match error {
             DeleteTreeError::NoSuchTree(error) => no_such_tree(self, name, &error),
             error => failed(error),
         })
@@ -144,20 +144,26 @@ impl Place for Folder<'_> {
         }
     }
 
-    fn mark(&self, of: &str, kind: Mark, name: &str, rev: Option<&str>) -> Result<u64, Failure> {
+    fn mark(
+        &self,
+        of: &str,
+        kind: Mark,
+        (name, rev): (&str, Option<&str>),
+        by: &args::By,
+    ) -> Result<u64, Failure> {
         let tree = tree(self, of, None)?;
         check_name(name).map_err(failed)?;
         let at = find_or_newest(&tree, rev)?;
-        let revision = at.snapshot.revision();
+        let (tree, revision) = (at.tree.by(&by.meta()), at.snapshot.revision());
         match kind {
-            Mark::Tag => at.tree.tag(name, revision).map_err(failed)?,
-            Mark::Branch => drop(at.tree.branch(name, revision).map_err(failed)?),
+            Mark::Tag => tree.tag(name, revision).map_err(failed)?,
+            Mark::Branch => drop(tree.branch(name, revision).map_err(failed)?),
         }
         Ok(revision.number())
     }
 
-    fn unmark(&self, of: &str, kind: Mark, name: &str) -> Result<(), Failure> {
-        let tree = tree(self, of, None)?;
+    fn unmark(&self, of: &str, kind: Mark, name: &str, by: &args::By) -> Result<(), Failure> {
+        let tree = tree(self, of, None)?.by(&by.meta());
         let done = match kind {
             Mark::Tag => tree.delete_tag(name),
             Mark::Branch => tree.delete_branch(name),

@@ -29,11 +29,11 @@ pub(crate) trait Place {
     fn trees(&self) -> Result<Vec<TreeTold>, Failure>;
 
     /// Makes a tree, of one bare node.
-    fn create_tree(&self, name: &str) -> Result<TreeTold, Failure>;
+    fn create_tree(&self, name: &str, by: &args::By) -> Result<TreeTold, Failure>;
 
-    fn rename_tree(&self, old: &str, new: &str) -> Result<TreeTold, Failure>;
+    fn rename_tree(&self, old: &str, new: &str, by: &args::By) -> Result<TreeTold, Failure>;
 
-    fn delete_tree(&self, name: &str) -> Result<(), Failure>;
+    fn delete_tree(&self, name: &str, by: &args::By) -> Result<(), Failure>;
 
     /// A version, with at least this part of it: the revision of this name, without a name the
     /// newest.
@@ -80,10 +80,16 @@ pub(crate) trait Place {
     /// The names that revisions of a tree have, with these.
     fn marks(&self, of: &str, kind: Mark) -> Result<Vec<(String, u64)>, Failure>;
 
-    /// Gives the revision `rev`, without one the newest, a name; gives its number.
-    fn mark(&self, of: &str, kind: Mark, name: &str, rev: Option<&str>) -> Result<u64, Failure>;
+    /// Gives a revision, without one the newest, a name, which is said first; gives its number.
+    fn mark(
+        &self,
+        of: &str,
+        kind: Mark,
+        named: (&str, Option<&str>),
+        by: &args::By,
+    ) -> Result<u64, Failure>;
 
-    fn unmark(&self, of: &str, kind: Mark, name: &str) -> Result<(), Failure>;
+    fn unmark(&self, of: &str, kind: Mark, name: &str, by: &args::By) -> Result<(), Failure>;
 
     /// Edits a tree in one commit, at this path or in the node above it. What is done may be done
     /// several times, as if it were once.

@@ -300,19 +300,19 @@ impl Place for Server {
         }
     }
 
-    fn create_tree(&self, name: &str) -> Result<TreeTold, Failure> {
+    fn create_tree(&self, name: &str, _: &args::By) -> Result<TreeTold, Failure> {
         let tree = self.post::<TreeShown>(&["trees"], &json!({"name": name}));
         tree.map(TreeTold::from).map_err(|error| failure(&error))
     }
 
-    fn rename_tree(&self, old: &str, new: &str) -> Result<TreeTold, Failure> {
+    fn rename_tree(&self, old: &str, new: &str, _: &args::By) -> Result<TreeTold, Failure> {
         let address = Remote::address(&["trees", old], &[]);
         let renamed = self.send("PATCH", &address, &json!({"name": new}));
         let tree = renamed.and_then(|tree| self.read::<TreeShown>(&tree));
         tree.map(TreeTold::from).map_err(|error| self.tree_refused(&error, old))
     }
 
-    fn delete_tree(&self, name: &str) -> Result<(), Failure> {
+    fn delete_tree(&self, name: &str, _: &args::By) -> Result<(), Failure> {
         self.delete(&["trees", name]).map_err(|error| self.tree_refused(&error, name))
     }
 
@@ -425,14 +425,20 @@ impl Place for Server {
         }
     }
 
-    fn mark(&self, of: &str, kind: Mark, name: &str, rev: Option<&str>) -> Result<u64, Failure> {
+    fn mark(
+        &self,
+        of: &str,
+        kind: Mark,
+        (name, rev): (&str, Option<&str>),
+        _: &args::By,
+    ) -> Result<u64, Failure> {
         let asked = Asked { on: On { tree: of, branch: None }, rev };
         let body = json!({"name": name, "at": rev});
         let made = self.post::<Marked>(&["trees", of, kind.address()], &body);
         made.map(|made| made.revision).map_err(|error| self.refused(&error, asked))
     }
 
-    fn unmark(&self, of: &str, kind: Mark, name: &str) -> Result<(), Failure> {
+    fn unmark(&self, of: &str, kind: Mark, name: &str, _: &args::By) -> Result<(), Failure> {
         let done = self.delete(&["trees", of, kind.address(), name]);
         done.map_err(|error| {
             let on = On { tree: of, branch: (kind == Mark::Branch).then_some(name) };

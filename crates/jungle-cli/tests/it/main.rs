@@ -6,6 +6,7 @@
 mod acme;
 mod alice;
 mod apply;
+mod audit;
 mod bench;
 mod blame;
 mod cheat;

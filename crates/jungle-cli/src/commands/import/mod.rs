@@ -116,7 +116,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
         // Nothing is left of a tree that got nothing.
         let tree = store.open_tree(&args.tree).ok();
         let made = tree.filter(|tree| tree.history(..).nth(1).is_none());
-        made.map_or(Ok(()), |_| store.delete_tree(&args.tree).map(drop)).map_err(failed)?;
+        let by = store.by(&args.meta.by().meta());
+        made.map_or(Ok(()), |_| by.delete_tree(&args.tree)).map_err(failed)?;
     }
     imported
 }
@@ -131,7 +132,7 @@ fn files(args: &Args, context: &Context<'_>, into: Into<'_>) -> Result<(), Failu
     for (index, file) in args.files.iter().enumerate() {
         work.file(&mut out, file, index + 1)?;
     }
-    work.make(&CommitMeta::new())?;
+    work.make(&args.meta.by().meta())?;
     out.flush()?;
     work.again.must_be_newest(work.handle()?).or_else(|failure| work.leave_out(failure))?;
     match work.skipped.get() {
@@ -176,8 +177,9 @@ impl Work<'_> {
 
     /// The tree, on the branch that is asked for: one that is tried on is not made.
     fn handle(&self) -> Result<Option<&TreeHandle>, Failure> {
+        let by = || self.args.meta.by().meta();
         match &self.into {
-            Into::Store { store, tree, .. } => self.tree(store, tree, &CommitMeta::new()).map(Some),
+            Into::Store { store, tree, .. } => self.tree(store, tree, &by()).map(Some),
             Into::Nowhere(preview) => Ok(preview.handle()),
         }
     }
@@ -350,7 +352,8 @@ impl Work<'_> {
                 Err(failure) => return self.leave_out(failure),
             },
             Into::Store { store, tree, got } => {
-                let tree = self.tree(store, tree, &CommitMeta::new())?;
+                let tree = self.tree(store, tree, &self.args.meta.by().meta())?;
+                let marking = tree.by(&meta);
                 let mut tx = tree.begin(CommitOptions { meta, ..CommitOptions::default() });
                 let read = match &tagged {
                     Some(tagged) => tagged.read(f),
@@ -372,7 +375,7 @@ impl Work<'_> {
                 };
                 got.set(true);
                 for tag in tags.iter().filter(|tag| tree.at_tag(tag).is_err()) {
-                    tree.tag(tag, revision).map_err(failed)?;
+                    marking.tag(tag, revision).map_err(failed)?;
                 }
                 let told = Told { file, revision: revision.number(), changed, nodes, bytes, tags };
                 match self.format {
