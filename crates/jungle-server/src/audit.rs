@@ -1,6 +1,6 @@
 //! Who was refused what, and who had the server do something that no history tells: what is in one
 //! has its authors there. That trees, branches, tags and indexes are made or deleted is in the
-//! folder's log as well, with who did it, but nobody is shown that.
+//! folder as well, with who did it: `api/audit.rs` lists that.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -19,10 +19,11 @@
 //! - [`find`]: a revision by number, tag, branch, steps back or time, and [`check_name`];
 //!   [`Info`], [`Tags`]: what is told of it; [`Line`], [`Doing`]: what came before it, and what it
 //!   did; [`time`]: times as they are written.
-//! - [`keep`]: how much of a history is kept.
+//! - [`keep`]: how much of a history is kept; [`audit`]: who made, named and deleted what.
 //! - [`differences`]: what differs between two versions as documents.
 //! - [`conflict`]: the names of conflicts, and settling one of them alone; [`with_causes`]: errors.
 
+pub mod audit;
 mod cause;
 pub mod conflict;
 pub mod differences;

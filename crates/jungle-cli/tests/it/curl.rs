@@ -71,6 +71,7 @@ fn the_handbook_is_right_about_curl() {
             r#""state":"done""#,
             r#""asked":{"compact":true}"#,
             r#""policy":"30d""#,
+            r#""complete_from":1"#,
         ],
     );
 }

@@ -150,7 +150,7 @@ fn give_up(app: &Visitor, work: Work, uri: &Uri) -> Result<Response, Problem> {
 }
 
 /// For those who administer all trees: a folder is all of them.
-fn upkeep(app: &Visitor) -> Result<Arc<Upkeep>, Problem> {
+pub(super) fn upkeep(app: &Visitor) -> Result<Arc<Upkeep>, Problem> {
     app.administer("a folder is looked after by")?;
     app.upkeep.clone().ok_or_else(|| {
         Problem::new(Kind::NoSuchAddress, "the trees are in memory: there is no folder")

@@ -1,6 +1,7 @@
 //! The interface for programs: `docs/api.md` introduces it, `docs/openapi.json` has all of it, and
 //! the tests hold each answer against that.
 
+mod audit;
 mod branches;
 pub(crate) mod change;
 mod children;
@@ -63,6 +64,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/api/v1/cluster/checkpoint", get(folder::checkpointed).post(folder::checkpoint))
         .route("/api/v1/local", get(local::list))
         .route("/api/v1/local/{entry}", get(local::show).delete(local::forget))
+        .route("/api/v1/folder/audit", get(audit::list))
         .route("/api/v1/folder/backup", folder::of(Work::Backup).post(folder::back_up))
         .route("/api/v1/folder/backups", get(folder::list_backups))
         .route("/api/v1/folder/copy", post(folder::copy))

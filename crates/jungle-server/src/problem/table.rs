@@ -97,6 +97,7 @@ of_kind! {
     std::io::Error => Failed,
     jungle::ArchiveError => Failed,
     jungle::SlabError => Failed,
+    jungle::AuditError => Failed,
     AccessError => Failed,
 }
 

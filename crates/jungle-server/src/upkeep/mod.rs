@@ -17,7 +17,7 @@ mod work;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -73,6 +73,8 @@ impl Work {
 pub(crate) struct Upkeep {
     /// Until the server stops.
     store: Mutex<Option<Arc<Store>>>,
+    /// Held while something is read in the folder, which is closed no sooner.
+    reading: RwLock<()>,
     /// In which folder backups are, if there may be any.
     backups: Option<PathBuf>,
     places: [Place; Work::ALL.len()],
@@ -134,7 +136,8 @@ impl Upkeep {
         let made = |folder: &Path| place::make(folder);
         let backups = backups.map(made).transpose().map_err(StartError::Backups)?;
         let store = Mutex::new(Some(Arc::clone(store)));
-        Ok(Upkeep { store, backups, places: Default::default(), panics })
+        let (reading, places) = (RwLock::default(), Default::default());
+        Ok(Upkeep { store, reading, backups, places, panics })
     }
 
     /// Where the backup of this name is, or will be.
@@ -163,6 +166,17 @@ impl Upkeep {
         store.as_ref().map(|store| store.report().spilling.spills)
     }
 
+    /// Reads in the folder, off the threads that serve; refused once the server stops.
+    pub(crate) fn read<T>(
+        &self,
+        f: impl FnOnce(&Store) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let _reading = self.reading.read().unwrap_or_else(PoisonError::into_inner);
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let store = store.ok_or_else(stops)?;
+        f(&store)
+    }
+
     /// Begins something, unless that is being done.
     pub(crate) fn begin(
         &self,
@@ -183,7 +197,7 @@ impl Upkeep {
     ) -> Result<Told, Problem> {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(opened) = store.clone() else {
-            return Err(Problem::new(Kind::Stopped, "the server stops"));
+            return Err(stops());
         };
         let place = &self.places[work as usize];
         if place.state.borrow().phase == Phase::Running {
@@ -247,6 +261,8 @@ impl Upkeep {
             // What it says is in its state, even a panic.
             let _ = thread.map(JoinHandle::join);
         }
+        // Whoever reads has it still.
+        drop(self.reading.write().unwrap_or_else(PoisonError::into_inner));
     }
 
     pub(crate) fn metrics(&self, text: &mut String) {
@@ -285,6 +301,10 @@ impl Default for Place {
     fn default() -> Place {
         Place { state: Arc::new(watch::Sender::default()), thread: Mutex::default() }
     }
+}
+
+fn stops() -> Problem {
+    Problem::new(Kind::Stopped, "the server stops")
 }
 
 fn no_backups() -> Problem {

@@ -22,6 +22,7 @@ const BRANCHES: &str = "|nothing|MAIN|main%00|../main|main/|%20main|%FF|1";
 const COUNTS: &str = "|0|-1|1001|1e2|x|1.0|99999999999999999999|%201|0x10|NaN|%FF|1%00";
 const NUMBERS: &str = "|-1|1e2|x|1.0|99999999999999999999|%201|0x10|NaN|%FF|1%00";
 const WAITS: &str = "|-1|61|1e2|x|1.0|99999999999999999999|%201|0x10|NaN|%FF|1%00";
+const TIMES: &str = "|nothing|main|2026-13-45|%00|%FF|2%20hours|1970-01-01T00:00:00Z;";
 const WORDS: &str = "|up|FORWARD|forward%20|1|%00|%FF";
 const KEYS: &str = "|a/b|%22|%20a|a%20|%00|99999999999999999999|%FF|%5C";
 const EXPRESSIONS: &str = "|(|)|a|a%20%3D|%3D%20a|a%20%3D%201%20b|and|not|a%20~|a%20%3D%20%22|%00\
@@ -49,6 +50,10 @@ fn reads() -> Vec<(&'static str, Vec<Wrong>)> {
     vec![
         ("/api/v1/trees?", vec![("limit", COUNTS)]),
         ("/api/v1/me?", vec![("tree", "%FF")]),
+        (
+            "/api/v1/folder/audit?",
+            vec![("after", NUMBERS), ("limit", COUNTS), ("since", TIMES), ("tree", "%FF")],
+        ),
         ("/api/v1/folder/backup?", vec![("wait", WAITS)]),
         ("/api/v1/folder/verify?", vec![("wait", WAITS)]),
         ("/api/v1/folder/gc?", vec![("wait", WAITS)]),

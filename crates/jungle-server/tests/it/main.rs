@@ -8,6 +8,7 @@ mod acme;
 // That of the tests of the cluster.
 #[path = "../../../jungle-cluster/tests/it/appending.rs"]
 mod appending;
+mod audit;
 mod bad_requests;
 mod board;
 mod board_local;

@@ -62,6 +62,8 @@ const MATRIX: &[Row] = &[
     ("GET", "/api/v1/local/{entry}", "", "", "? ? x x x x x x x - - ?"),
     ("DELETE", "/api/v1/local/{entry}", "", "", "? ? x x x x x x x - - ?"),
     // A folder is all trees.
+    ("GET", "/api/v1/folder/audit", "", "", "? ? x x x x x x x x + ?"),
+    ("GET", "/api/v1/folder/audit", "?after=3&limit=1&tree=t", "", "? ? x x x x x x x x + ?"),
     ("GET", "/api/v1/folder/backup", "", "", "? ? x x x x x x x x + ?"),
     ("POST", "/api/v1/folder/backup", "", r#"{"name":"b"}"#, "? ? x x x x x x x x + ?"),
     ("DELETE", "/api/v1/folder/backup", "", "", "? ? x x x x x x x x ! ?"),
