@@ -51,6 +51,7 @@ impl<'s> Context<'s> {
         }
         Ok(Box::new(match purpose {
             Purpose::Read => self.read(place)?,
+            Purpose::ReadAlone => self.read_alone(place)?,
             Purpose::Write => self.write(place)?,
             Purpose::Create => self.create(place)?,
         }))

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 }
 
 /// What stands for the key that is empty, here and in expressions.
-const VALUE: &str = "@value";
+pub(super) const VALUE: &str = "@value";
 
 #[derive(Serialize)]
 struct Told<'t> {

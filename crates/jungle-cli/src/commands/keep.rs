@@ -17,6 +17,7 @@ Say `all`, how many of the newest revisions (`100`), or how old they may be (`90
 `7d`, `4w`). Tags, and what a branch began with, are kept whatever is said. What is not kept is \
 gone from every command at once; `jungle gc DIR` gives its place on the disk back, and with it the \
 log of everything before, so the checkpoint is the only copy of that then: back up what matters. \
+Who made and deleted what stays, and `jungle audit DIR` lists it. \
 In the folder of a cluster's server nothing is set: any of its servers does that for all.";
 
 /// Show or set how much of a tree's history is kept

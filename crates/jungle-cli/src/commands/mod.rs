@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod alice;
 pub(crate) mod apply;
 pub(crate) mod at;
+pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod blame;
@@ -78,6 +79,7 @@ pub(crate) enum Command {
     Watch(watch::Args),
     Index(index::Args),
     Keep(keep::Args),
+    Audit(audit::Args),
     Du(du::Args),
     Gc(gc::Args),
     Erase(erase::Args),
@@ -114,6 +116,7 @@ impl Command {
             Command::Branch(args) => Some(&args.listing),
             Command::Tag(args) => Some(&args.listing),
             Command::Index(args) => Some(&args.listing),
+            Command::Audit(args) => Some(&args.listing),
             Command::Du(args) => Some(&args.listing),
             Command::Config(args) => Some(&args.listing),
             Command::Access(args) => args.listing(),
@@ -131,6 +134,7 @@ impl Command {
                 | Command::Log(_)
                 | Command::Show(_)
                 | Command::Blame(_)
+                | Command::Audit(_)
                 | Command::Diff(_)
                 | Command::Cheat(_)
         )
@@ -168,6 +172,7 @@ fn run_loaded(command: &Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Watch(args) => watch::run(args, context),
         Command::Index(args) => index::run(args, context),
         Command::Keep(args) => keep::run(args, context),
+        Command::Audit(args) => audit::run(args, context),
         Command::Du(args) => du::run(args, context),
         Command::Gc(args) => gc::run(args, context),
         Command::Erase(args) => erase::run(args, context),

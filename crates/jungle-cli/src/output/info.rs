@@ -28,7 +28,7 @@ pub(crate) fn print(out: &mut impl Write, info: &Info, format: Format) -> io::Re
 }
 
 /// The first line, without what would move the cursor.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect()
 }
 

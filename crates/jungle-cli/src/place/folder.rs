@@ -1,23 +1,26 @@
 //! A folder as a place.
 
 use jungle::{
-    BranchError, Conflict, ConflictKind, Conflicts, DeleteTreeError, Jungle, Merge, MergeOptions,
-    NoSuchRevision, NoSuchTree, RenameTreeError, RevertError, Revision, TreeHandle,
+    AuditError, AuditQuery, AuditRow, BranchError, CommitRecord, Conflict, ConflictKind, Conflicts,
+    DeleteTreeError, Jungle, Merge, MergeOptions, NoSuchRevision, NoSuchTree, RenameTreeError,
+    RevertError, Revision, Store, TreeHandle,
 };
 use jungle_json::value_at;
 use jungle_tree::{Path, Snapshot};
+use jungle_words::audit::{Page, Wanted};
 use jungle_words::{Doing, Found, Info, Line, Tags, check_name, conflict};
 
 use super::history::TOLD;
+use super::server::PAGE;
 use super::{
-    Back, Clash, Compared, Contradicted, Edit, Foreseen, Mark, On, Order, Part, Place, Reverted,
-    TreeTold, Which,
+    Audited, Back, Clash, Compared, Contradicted, Edit, Foreseen, Mark, On, Order, Part, Place,
+    Reverted, TreeTold, Which,
 };
 use crate::args;
 use crate::conflict::member_of;
 use crate::context::Folder;
 use crate::failure::{Exit, Failure, failed};
-use crate::folder::{Written, edit, not_committed, on_branch, tree};
+use crate::folder::{Written, edit, not_committed, not_opened, on_branch, tree};
 use crate::near;
 use crate::revision::{find, find_or_newest};
 use crate::search::{parse, search};
@@ -180,6 +183,23 @@ impl Place for Folder<'_> {
         })
     }
 
+    fn audit(&self, asked: &Audited<'_>, after: u64) -> Result<Page, Failure> {
+        let wanted = Wanted::new(self, asked.tree, asked.since);
+        let after = Revision::new(after);
+        let query = AuditQuery { after, limit: PAGE, ..AuditQuery::default() };
+        let page = Store::audit(self, &query).map_err(not_audited)?;
+        let told = |row: AuditRow| {
+            let AuditRow { revision, time, meta, event, tree, branch, .. } = row;
+            let record = CommitRecord { revision, time, meta, event };
+            wanted.tell(&record, &tree, branch.as_deref())
+        };
+        Ok(Page {
+            complete_from: page.complete_from.number(),
+            events: page.rows.into_iter().filter_map(told).collect(),
+            next: page.next.map(Revision::number),
+        })
+    }
+
     fn edit(
         &self,
         on: On<'_>,
@@ -236,6 +256,16 @@ impl Place for Folder<'_> {
         };
         let contradicted = clashes.map(|clashes| contradicted(revision, clashes));
         Ok(Foreseen { compared, contradicted })
+    }
+}
+
+fn not_audited(error: AuditError) -> Failure {
+    match error {
+        AuditError::Open(error) => not_opened(&error),
+        AuditError::Record { .. } | AuditError::Kept { .. } | AuditError::Lacks { .. } => {
+            Failure::of(Exit::Damaged, &error)
+        }
+        error => failed(error),
     }
 }
 

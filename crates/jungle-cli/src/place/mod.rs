@@ -8,9 +8,10 @@ mod partial;
 mod server;
 mod watching;
 
-use jungle::{Editor, Path};
+use jungle::{Editor, Path, Timestamp};
 use jungle_tree::Snapshot;
 use jungle_words::Info;
+use jungle_words::audit::Page;
 use jungle_words::differences::{Difference, differences};
 use serde::Serialize;
 
@@ -91,6 +92,9 @@ pub(crate) trait Place {
 
     fn unmark(&self, of: &str, kind: Mark, name: &str, by: &args::By) -> Result<(), Failure>;
 
+    /// Tells what was done that is no edit, behind a revision: a page of it, the oldest first.
+    fn audit(&self, asked: &Audited<'_>, after: u64) -> Result<Page, Failure>;
+
     /// Edits a tree in one commit, at this path or in the node above it. What is done may be done
     /// several times, as if it were once.
     fn edit(
@@ -112,6 +116,14 @@ pub(crate) trait Place {
 
     /// What that would do, as far as it is settled.
     fn foresee(&self, on: On<'_>, rev: &str, back: Back<'_>) -> Result<Foreseen, Failure>;
+}
+
+/// What of an audit is told.
+pub(crate) struct Audited<'n> {
+    /// What was done to a tree that has this name, or had it.
+    pub(crate) tree: Option<&'n str>,
+    /// What was done then or later.
+    pub(crate) since: Option<Timestamp>,
 }
 
 /// What is done in a commit.
@@ -185,6 +197,8 @@ pub(crate) struct Clash {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Read,
+    /// To read, and nobody may write to it meanwhile.
+    ReadAlone,
     Write,
     /// To write, and it is made when it is not there.
     Create,
@@ -232,8 +246,8 @@ pub(crate) fn no_server(place: &str) -> Result<(), Failure> {
         return Ok(());
     }
     // It is not repeated: it may have a password in it.
-    let hint = "get, put, rm, ls, find, log, show, diff, watch, revert, at, trees, branch, tag and \
-                backup do; see docs/api.md";
+    let hint = "get, put, rm, ls, find, log, show, diff, watch, revert, at, trees, branch, tag, \
+                audit and backup do; see docs/api.md";
     Err(Failure::usage("this command asks no server").with_hint(hint))
 }
 

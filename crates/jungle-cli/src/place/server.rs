@@ -6,7 +6,8 @@ use std::time::Duration;
 use jungle::Revision;
 use jungle_server::{Remote, RemoteBody, RemoteError, RequestKey};
 use jungle_tree::{Path, Snapshot, Tree, diff};
-use jungle_words::{Info, with_causes};
+use jungle_words::audit::Page;
+use jungle_words::{Info, time, with_causes};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
@@ -15,7 +16,8 @@ use super::edits::{edits, unknown};
 use super::history::no_revision;
 use super::partial::Partial;
 use super::{
-    Back, Compared, Edit, Foreseen, Mark, On, Order, Part, Place, Reverted, TreeTold, Which,
+    Audited, Back, Compared, Edit, Foreseen, Mark, On, Order, Part, Place, Reverted, TreeTold,
+    Which,
 };
 use crate::args;
 use crate::failure::{Exit, Failure};
@@ -450,6 +452,15 @@ impl Place for Server {
             let names = tags.iter().map(|(name, _)| &**name);
             near::no_such(refused.message(), name, names, "`tag` lists them")
         })
+    }
+
+    fn audit(&self, asked: &Audited<'_>, after: u64) -> Result<Page, Failure> {
+        let (after, limit) = (after.to_string(), PAGE.to_string());
+        let since = asked.since.map(time::text);
+        let mut parameters = vec![("after", &*after), ("limit", &*limit)];
+        parameters.extend(asked.tree.map(|tree| ("tree", tree)));
+        parameters.extend(since.as_deref().map(|since| ("since", since)));
+        self.ask(&["folder", "audit"], &parameters).map_err(|error| failure(&error))
     }
 
     fn edit(

@@ -51,6 +51,7 @@ fn trees_and_paths_are_told() {
     check(&folder, &["get", "d", "bo"], &["board", "bored"]);
     check(&folder, &["get", "d", ""], &["board", "bored", "to do"]);
     check(&folder, &["trees", "d", "--delete", "t"], &["to do"]);
+    check(&folder, &["audit", "d", "--tree", "bo"], &["board", "bored"]);
     check(&folder, &["--json", "ls", "--limit", "3", "./d", "bor"], &["bored"]);
     let all = ["/stars", "/state", "/a b/", "/it's/", "/k@v/", "/list/", r#"/"s/t"/"#];
     check(&folder, &["ls", "d", "board", ""], &all);

@@ -119,7 +119,7 @@ fn find_option<'c, 'l>(command: &'c Command, word: &'l str) -> Option<(&'c Arg, 
 
 fn of_option(command: &Command, option: &Arg) -> Option<Kind> {
     match (command.get_name(), option.get_id().as_str()) {
-        ("trees", "delete" | "rename") => Some(Kind::Tree),
+        ("trees", "delete" | "rename") | ("audit", "tree") => Some(Kind::Tree),
         (_, "at" | "branch" | "delete" | "into") => Some(Kind::Name),
         _ => None,
     }
