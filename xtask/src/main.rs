@@ -7,6 +7,7 @@ mod asan;
 mod check;
 mod command;
 mod deb;
+mod dist;
 mod error;
 mod fuzz;
 mod nats;
@@ -61,6 +62,7 @@ usage: cargo xtask TASK
   nats                       the server that Alice's remote keys need, for the tests (needs go)
   pebble                     the authority that gives certificates to tests (needs go)
   deb [--profile PROFILE]    a Debian package of the command, in release unless said otherwise
+  dist                       the command as one static file for Linux, and its notices
   notices FILE               the licences of all that is linked into the command
   supply [--advisories FILE] advisories and licences of everything in the lockfile
   web                        builds the explorer's files, which are in the repository (needs npm)
@@ -93,6 +95,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "torture" => torture::run(rest),
         "track" => track::run(rest),
         "deb" => deb::run(rest),
+        "dist" => dist::run(rest),
         "notices" => notices::run(rest),
         "supply" => supply::run(rest),
         "nats" => nats::run(rest),

@@ -32,6 +32,17 @@ Source: https://github.com/rust-lang/rust
 Notices: share/doc/rust/COPYRIGHT-library.html of a toolchain's component rustc, and
 https://github.com/rust-lang/rust/blob/HEAD/COPYRIGHT";
 
+/// Where Debian has the notices of the C library, and the licence that these speak of: whoever
+/// passes on what has that library in it passes that on, too.
+const C_LIBRARY: [&str; 2] =
+    ["/usr/share/doc/libc6-dev/copyright", "/usr/share/common-licenses/LGPL-2.1"];
+
+/// What is said where it is not Debian's.
+const C_LIBRARY_SAID: &str = "\
+Licence: LGPL-2.1-or-later (https://www.gnu.org/licenses/old-licenses/lgpl-2.1.txt)
+Authors: Free Software Foundation, Inc., and others
+Source: https://sourceware.org/glibc/";
+
 pub fn run(arguments: &[String]) -> Result<()> {
     let [file] = arguments else {
         return fail("usage: cargo xtask notices FILE");
@@ -69,9 +80,26 @@ pub fn text() -> Result<String> {
         "What the program jungle is made of besides itself, and its licences.\n".to_owned();
     for (names, text) in blocks {
         let names: Vec<String> = names.into_iter().collect();
-        all.push_str(&format!("\n{}\n{}\n\n{text}\n", "=".repeat(78), names.join(", ")));
+        all.push_str(&block(&names.join(", "), &text));
     }
     Ok(all)
+}
+
+/// The same of a program that has all of the C library in it.
+pub fn text_with_c_library() -> Result<String> {
+    let name = "GNU C Library";
+    let texts = C_LIBRARY.iter().filter(|file| Path::new(file).is_file());
+    let texts = texts.map(|file| read(Path::new(file))).collect::<Result<Vec<String>>>()?;
+    let mut all = text()?;
+    for text in texts.iter().map(|text| text.trim()).chain([C_LIBRARY_SAID]) {
+        all.push_str(&block(name, text));
+    }
+    Ok(all)
+}
+
+/// A text, below whose it is.
+fn block(names: &str, text: &str) -> String {
+    format!("\n{}\n{names}\n\n{text}\n", "=".repeat(78))
 }
 
 /// A package of others'.
@@ -228,6 +256,18 @@ mod tests {
         assert!(!has("syn") && !has("jungle-tree"), "what only builds is not linked");
         let said = packages.iter().filter(|package| package.texts().unwrap().is_empty()).count();
         assert!(said * 4 < packages.len(), "{said} of {} say nothing", packages.len());
+    }
+
+    #[test]
+    fn c_library_is_named_where_it_is_linked() {
+        let (usual, with) = (text().unwrap(), text_with_c_library().unwrap());
+        let more = with.strip_prefix(&*usual).unwrap();
+        assert!(more.contains("\nGNU C Library\n") && more.contains(C_LIBRARY_SAID));
+        // As well as what Debian has of it.
+        for file in C_LIBRARY.iter().map(Path::new).filter(|file| file.is_file()) {
+            assert!(more.contains(read(file).unwrap().trim()), "{}", file.display());
+        }
+        assert!(!usual.contains(C_LIBRARY_SAID));
     }
 
     #[test]
