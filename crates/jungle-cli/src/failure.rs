@@ -12,6 +12,7 @@ use jungle_json::ExportError;
 use jungle_words::{FindError, with_causes};
 use serde::Serialize;
 
+use crate::interrupt;
 use crate::output::{Format, json_line};
 
 /// Exit codes. The meaning of a number never changes; [`EXIT_CODES`] tells them.
@@ -147,6 +148,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::silent(Exit::BrokenPipe),
+            _ if interrupt::go_on_printing().is_err() => interrupt::given_up(),
             _ => Failure::new(Exit::Error, format_args!("cannot write the output: {error}")),
         }
     }

@@ -2,6 +2,7 @@
 //! ends the process at once. Elsewhere an interrupt ends the process, which loses nothing either.
 
 use std::error::Error;
+use std::io;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +16,40 @@ use crate::output::{pager, say};
 
 /// Of what is under way.
 static UNDER_WAY: Mutex<Weak<AtomicBool>> = Mutex::new(Weak::new());
+
+/// Is something done that only prints, and that is less than the process?
+static IS_PRINTING: AtomicBool = AtomicBool::new(false);
+
+/// Is nothing more of it to be printed?
+static IS_STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Until this is dropped, an interrupt has nothing more printed in place of ending the process,
+/// where nothing with a [`flag`] is under way; a second one ends it.
+pub(crate) struct Printing(());
+
+impl Printing {
+    pub(crate) fn begin() -> Printing {
+        IS_STOPPED.store(false, Ordering::SeqCst);
+        IS_PRINTING.store(true, Ordering::SeqCst);
+        listen();
+        Printing(())
+    }
+}
+
+impl Drop for Printing {
+    fn drop(&mut self) {
+        IS_PRINTING.store(false, Ordering::SeqCst);
+        IS_STOPPED.store(false, Ordering::SeqCst);
+    }
+}
+
+/// An error where nothing more is to be printed.
+pub(crate) fn go_on_printing() -> io::Result<()> {
+    match IS_STOPPED.load(Ordering::SeqCst) {
+        true => Err(io::Error::other("it was interrupted")),
+        false => Ok(()),
+    }
+}
 
 /// What the next interrupt sets, as long as somebody has it.
 pub(crate) fn flag() -> Arc<AtomicBool> {
@@ -81,9 +116,11 @@ fn heed() {
     }
     let flag = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
     match flag {
-        Some(flag) if !flag.swap(true, Ordering::SeqCst) => {
-            say("Note: it is given up; a second interrupt ends it at once");
+        Some(flag) if !flag.swap(true, Ordering::SeqCst) => {}
+        None if IS_PRINTING.swap(false, Ordering::SeqCst) => {
+            IS_STOPPED.store(true, Ordering::SeqCst);
         }
         _ => exit(Exit::Interrupted as i32),
     }
+    say("Note: it is given up; a second interrupt ends it at once");
 }

@@ -56,6 +56,13 @@ struct Told<'a> {
     bytes: u64,
 }
 
+impl Args {
+    /// Is it written to standard output?
+    pub(crate) fn is_printed(&self) -> bool {
+        self.output.is_none()
+    }
+}
+
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), Failure> {
     if args.depth.is_some() && !matches!(args.format, Writable::Tree | Writable::Dot) {
         return Err(Failure::usage("--depth is for drawings")

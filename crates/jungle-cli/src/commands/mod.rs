@@ -139,6 +139,15 @@ impl Command {
                 | Command::Cheat(_)
         )
     }
+
+    /// Does it nothing but print, so that nothing is done by half where that ends early?
+    pub(crate) fn only_prints(&self) -> bool {
+        match self {
+            Command::Export(args) => args.is_printed(),
+            Command::Stat(_) | Command::Watch(_) => true,
+            _ => self.is_paged(),
+        }
+    }
 }
 
 pub(crate) fn run(command: &Command, context: &Context<'_>) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ use anstream::{AutoStream, ColorChoice};
 use jungle_json::{ExportOptions, Member, export, write_value};
 
 use self::rows::Rows;
+use crate::interrupt;
 
 /// For whom output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,7 @@ enum Out {
 
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        interrupt::go_on_printing()?;
         match self {
             Out::AsWritten(out) => out.write(bytes),
             Out::Tables(out) => out.write(bytes),

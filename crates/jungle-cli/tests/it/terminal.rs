@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -217,6 +217,28 @@ fn lines_of_the_shell_are_edited_and_come_back() {
     let mut seen = shell(&folder);
     seen.line(&[UP, UP], "nothing changed since revision 4\r\n");
     seen.leave();
+}
+
+#[test]
+fn an_interrupt_ends_what_a_line_prints_and_not_the_shell() {
+    let folder = Folder::new("terminal_interrupt");
+    // More than a terminal takes before it is read.
+    folder.write("long.json", &long(2 << 20));
+    folder.run(&["import", "d", "t", "long.json"]).check_code(0);
+    for print in ["get t /", "export t"] {
+        let mut seen = shell(&folder);
+        seen.line(&[print], "0,0,0,0,");
+        let id = seen.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        let given_up = "Error: it was interrupted, and given up\r\n\
+                        Hint: nothing is lost; it can be done again\r\n";
+        seen.read_until(given_up);
+        let at = seen.text.find(given_up).expect("the line is given up, and the shell is not");
+        // What comes behind is without errors again.
+        let behind = seen.text.split_off(at + given_up.len());
+        (seen.bytes, seen.text, seen.passed) = (behind.clone().into_bytes(), behind, 0);
+        seen.leave();
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::commands;
 use crate::context::Context;
 use crate::failure::{Exit, Failure, failed};
 use crate::folder;
+use crate::interrupt::Printing;
 use crate::output::{Format, bar, be_data, be_quiet, draw_tables, is_colored, is_quiet, say};
 
 use complete::Complete;
@@ -25,8 +26,9 @@ const HELP: &str = "\
 Each line is a command without `jungle` and without the folder: `get board /title`, `put board \
 /title '\"Hello\"'`, `help`. Tab completes commands, trees and paths; the arrows go back to lines \
 before; `exit` or the end of the input ends it. From a line `\\at REV` on, what takes --at tells \
-how it was then, unless it says another revision; `\\at` alone goes back to what is newest. \
-Others can read the folder meanwhile, and not write to it.";
+how it was then, unless it says another revision; `\\at` alone goes back to what is newest. An \
+interrupt ends what a line looks at or prints, and not the shell. Others can read the folder \
+meanwhile, and not write to it.";
 
 /// Give commands one after the other, with completion and history
 #[derive(clap::Args)]
@@ -167,6 +169,9 @@ fn one(line: &str, dir: &str, at: &mut String, context: &Context<'_>) -> Result<
     be_quiet(is_quiet() || args.is_quiet());
     let opening = args.opening(context.opening.clone());
     let asking = args.asking.clone().or(&context.asking);
+    // Who sits before a terminal goes on with another line; a script ends.
+    let is_kept = io::stdin().is_terminal() && args.command.only_prints();
+    let _printing = is_kept.then(Printing::begin);
     commands::run(&args.command, &Context { format, opening, asking, held: context.held })?;
     Ok(Next::Go)
 }
