@@ -337,6 +337,26 @@ mod tests {
     }
 
     #[test]
+    fn units_confine_a_server_alike() {
+        let confined = |file: &str| -> String {
+            let unit = read(file).unwrap();
+            let (_, behind) = unit.split_once("\nNoNewPrivileges=true\n").unwrap();
+            behind.split("\n\n").next().unwrap().to_owned()
+        };
+        let single = confined("deploy/jungle.service");
+        let of_cluster = "crates/jungle-cli/src/commands/cluster/templates/jungle.service";
+        assert_eq!(single, confined(of_cluster));
+        // What it needs: names are looked up by netlink, too, and port 443 is for an authority.
+        for line in [
+            "CapabilityBoundingSet=CAP_NET_BIND_SERVICE",
+            "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
+            "SystemCallFilter=@system-service",
+        ] {
+            assert!(single.lines().any(|it| it == line), "{line}");
+        }
+    }
+
+    #[test]
     fn unit_runs_what_the_package_has() {
         let (package, unit) = (Package::read().unwrap(), unit().unwrap());
         let value = |key: &str| unit.lines().find_map(|line| line.strip_prefix(key)).unwrap();
