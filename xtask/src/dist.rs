@@ -16,6 +16,8 @@ use crate::supply::{host, metadata};
 const PROFILE: &str = "dist";
 
 const PROGRAM: &str = "jungle";
+const NOTICES: &str = "notices.txt";
+const BILL: &str = "jungle.cdx.json";
 
 /// It has to be smaller.
 const BYTES_MAX: usize = 25_000_000;
@@ -42,12 +44,14 @@ pub fn run(arguments: &[String]) -> Result<()> {
     fs::create_dir_all(&folder).context(format!("cannot make {}", folder.display()))?;
     let file = folder.join(PROGRAM);
     replace(&built, &file)?;
-    let notices = folder.join("notices.txt");
-    fs::write(&notices, notices::text_with_c_library()?)
-        .context(format!("cannot write {}", notices.display()))?;
-    let mut sums = command("sha256sum", [PROGRAM, "notices.txt"]);
+    let write = |name: &str, text: String| {
+        fs::write(folder.join(name), text).context(format!("cannot write {name}"))
+    };
+    write(NOTICES, notices::text_with_c_library()?)?;
+    write(BILL, notices::bill()?)?;
+    let mut sums = command("sha256sum", [PROGRAM, NOTICES, BILL]);
     sums.current_dir(&folder);
-    fs::write(folder.join("SHA256SUMS"), output(sums)?).context("cannot write SHA256SUMS")?;
+    write("SHA256SUMS", output(sums)?)?;
     println!("{}: {}, {} bytes, static", file.display(), version.trim(), program.len());
     Ok(())
 }
@@ -207,7 +211,7 @@ mod tests {
     fn image_has_what_is_made() {
         let image = fs::read_to_string(root().join("deploy/Dockerfile")).unwrap();
         let made = image.find("RUN cargo xtask dist\n").unwrap();
-        for file in [PROGRAM, "notices.txt"] {
+        for file in [PROGRAM, NOTICES] {
             let copied = image.find(&format!("COPY --from=build /src/target/{PROFILE}/{file} "));
             assert!(copied.is_some_and(|copied| copied > made), "{file}");
         }

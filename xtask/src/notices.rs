@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::command::{command, output, root};
 use crate::error::{Context, Result, fail};
@@ -23,6 +23,9 @@ const SOURCES: [&str; 7] = ["rs", "c", "h", "cc", "js", "toml", "json"];
 const NOT_LINKED: [&str; 4] = ["tests", "benches", "examples", "target"];
 
 const WEB: &str = "web/explorer/notices";
+
+/// Which says what is built into the explorer, and of which version.
+const WEB_MANIFEST: &str = "web/explorer/package.json";
 
 /// What is said of it where its notices are not installed.
 const STANDARD_LIBRARY: &str = "\
@@ -97,6 +100,38 @@ pub fn text_with_c_library() -> Result<String> {
     Ok(all)
 }
 
+/// What a static program is made of, for programs that look for what is known to be wrong with it,
+/// in the form of CycloneDX.
+pub fn bill() -> Result<String> {
+    let packages = linked(&metadata(&["--filter-platform", &host()?])?)?;
+    let mut components: Vec<Value> = packages.into_iter().map(|it| it.component).collect();
+    let manifest: Value =
+        serde_json::from_str(&read(&root().join(WEB_MANIFEST))?).context(WEB_MANIFEST)?;
+    for (name, version) in manifest["dependencies"].as_object().into_iter().flatten() {
+        let version = version.as_str().context(format!("{WEB_MANIFEST}: {name} has no version"))?;
+        components.push(component("npm", name, version));
+    }
+    let library = output(command("getconf", ["GNU_LIBC_VERSION"]))?;
+    let library = library.trim().split_once(' ').context("the C library is not GNU's")?;
+    components.push(component("generic", library.0, library.1));
+    let program = component("cargo", "jungle-cli", env!("CARGO_PKG_VERSION"));
+    let bill = json!({
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": { "component": program },
+        "components": components,
+    });
+    Ok(format!("{bill:#}\n"))
+}
+
+/// A part of the program, by the name that it has in a registry.
+fn component(registry: &str, name: &str, version: &str) -> Value {
+    // That of a package of npm may begin with an `@`.
+    let url = format!("pkg:{registry}/{}@{version}", name.replace('@', "%40"));
+    json!({ "type": "library", "name": name, "version": version, "purl": url })
+}
+
 /// A text, below whose it is.
 fn block(names: &str, text: &str) -> String {
     format!("\n{}\n{names}\n\n{text}\n", "=".repeat(78))
@@ -109,6 +144,8 @@ struct Package {
     folder: PathBuf,
     /// What its manifest says, for want of a text.
     said: String,
+    /// As it is in the bill.
+    component: Value,
 }
 
 impl Package {
@@ -124,8 +161,15 @@ impl Package {
             authors.join(", "),
             text("repository")
         );
-        let name = format!("{} {}", text("name"), text("version"));
-        Ok(Package { name, folder: folder.to_owned(), said })
+        let (name, version) = (text("name"), text("version"));
+        let mut component = component("cargo", name, version);
+        // Some write it as in former times.
+        let licence = text("license").replace('/', " OR ");
+        if !licence.is_empty() {
+            component["licenses"] = json!([{ "expression": licence }]);
+        }
+        let name = format!("{name} {version}");
+        Ok(Package { name, folder: folder.to_owned(), said, component })
     }
 
     /// What its files of licences say, and those of what it has of others' in its folders.
@@ -271,6 +315,25 @@ mod tests {
     }
 
     #[test]
+    fn bill_has_all_that_a_static_program_is_made_of() {
+        let bill: Value = serde_json::from_str(&bill().unwrap()).unwrap();
+        assert_eq!(bill["bomFormat"], "CycloneDX");
+        let components = bill["components"].as_array().unwrap();
+        let urls: BTreeSet<&str> = components.iter().filter_map(|it| it["purl"].as_str()).collect();
+        assert_eq!(urls.len(), components.len(), "none is there twice");
+        let packages = linked(&metadata(&["--filter-platform", &host().unwrap()]).unwrap());
+        for package in packages.unwrap() {
+            let url = format!("pkg:cargo/{}", package.name.replace(' ', "@"));
+            assert!(urls.contains(&*url), "{url}");
+        }
+        for begin in ["pkg:npm/preact@", "pkg:generic/glibc@2."] {
+            assert!(urls.iter().any(|url| url.starts_with(begin)), "{begin}");
+        }
+        let slashed = |it: &&Value| it["licenses"][0]["expression"].to_string().contains('/');
+        assert_eq!(components.iter().find(slashed), None);
+    }
+
+    #[test]
     fn standard_library_is_named_wherever_rust_has_its_notices() {
         let folder = std::env::temp_dir().join(format!("jungle-notices-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
@@ -289,7 +352,7 @@ mod tests {
     /// What the built page has in it.
     #[test]
     fn explorer_names_what_it_is_made_of() {
-        let manifest = fs::read_to_string(root().join("web/explorer/package.json")).unwrap();
+        let manifest = fs::read_to_string(root().join(WEB_MANIFEST)).unwrap();
         let manifest: Value = serde_json::from_str(&manifest).unwrap();
         let needs = manifest["dependencies"].as_object().unwrap();
         let needs: Vec<&str> = needs.keys().map(String::as_str).collect();
