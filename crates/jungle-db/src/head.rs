@@ -296,7 +296,7 @@ impl HeadState {
         if let Some(gone) = &mut self.replayed {
             // The old rule has dropped what it does not keep, and the new one begins with that.
             let newest = self.history.newest().time;
-            for (rule, time) in [(self.retention, newest), (retention, time)] {
+            for (rule, time) in [(self.retention, newest), (retention, time.max(newest))] {
                 *gone = rule.first_kept(&self.history, time).unwrap_or(0).max(*gone);
             }
         }
@@ -305,8 +305,10 @@ impl HeadState {
         self.reclaim();
     }
 
-    /// Drops a slice of what is not to be kept; tells how many revisions that was.
+    /// Drops a slice of what is not to be kept; tells how many revisions that was. A clock that was
+    /// set back keeps none that are too old beside the newest: the next commit would drop them.
     pub(crate) fn retain(&mut self, now: Timestamp) -> Result<u64, ArchiveError> {
+        let now = now.max(self.history.newest().time);
         let applied = match self.holds {
             0 => self.retention.apply(&mut self.history, now),
             _ => Ok(0),

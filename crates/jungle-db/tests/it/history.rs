@@ -528,6 +528,22 @@ fn by_age_keeps_what_was_newest_at_the_limit() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_keeps_nothing_that_the_next_commit_would_drop() {
+    let clock = SharedClock::default();
+    let jungle = Jungle::builder().clock(clock.clone()).build().unwrap();
+    let tree = tree_in(&jungle, "t", 0);
+    for time in [100, 200, 300] {
+        clock.0.set(time);
+        append(&tree, &[]);
+    }
+    clock.0.set(250);
+    tree.set_retention(Retention::ByAge(std::time::Duration::from_micros(100))).unwrap();
+    assert_eq!(tree.history(..).count(), 2);
+    append(&tree, &[]);
+    assert_eq!(tree.history(..).count(), 3);
+}
+
+#[test]
 fn of_a_log_that_others_follow_nothing_is_dropped_between_commits() {
     let clock = SharedClock::default();
     let by_age = Retention::ByAge(std::time::Duration::from_micros(100));

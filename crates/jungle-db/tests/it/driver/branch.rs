@@ -186,7 +186,7 @@ impl Branch {
                 self.first_kept = self.first_kept.max(beyond);
             }
             Retention::ByAge(age) => {
-                let limit = now.before(age);
+                let limit = now.max(self.newest().time).before(age);
                 let is_old = |version: &Version| version.time <= limit;
                 while self.versions.get(self.first_kept + 1).is_some_and(is_old) {
                     self.first_kept += 1;
