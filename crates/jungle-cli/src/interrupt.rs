@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::process::exit;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 use std::thread;
 
@@ -17,11 +17,41 @@ use crate::output::{pager, say};
 /// Of what is under way.
 static UNDER_WAY: Mutex<Weak<AtomicBool>> = Mutex::new(Weak::new());
 
-/// Is something done that only prints, and that is less than the process?
-static IS_PRINTING: AtomicBool = AtomicBool::new(false);
+/// What an interrupt does to what is printed now.
+static PRINTED: Printed = Printed::new();
 
-/// Is nothing more of it to be printed?
-static IS_STOPPED: AtomicBool = AtomicBool::new(false);
+/// What an interrupt does to what is printed: one number says it, so that one that comes as a line
+/// of the shell ends does not stop what the next line prints.
+struct Printed(AtomicU8);
+
+/// An interrupt ends the process.
+const WHOLE: u8 = 0;
+
+/// What is done only prints, and is less than the process: an interrupt has it stop.
+const PART: u8 = 1;
+
+/// Nothing more of it is to be printed.
+const STOPPED: u8 = 2;
+
+impl Printed {
+    const fn new() -> Printed {
+        Printed(AtomicU8::new(WHOLE))
+    }
+
+    fn set(&self, state: u8) {
+        self.0.store(state, Ordering::SeqCst);
+    }
+
+    /// Has nothing more printed; was that enough?
+    fn stop(&self) -> bool {
+        let order = Ordering::SeqCst;
+        self.0.compare_exchange(PART, STOPPED, order, order).is_ok()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == STOPPED
+    }
+}
 
 /// Until this is dropped, an interrupt has nothing more printed in place of ending the process,
 /// where nothing with a [`flag`] is under way; a second one ends it.
@@ -29,8 +59,7 @@ pub(crate) struct Printing(());
 
 impl Printing {
     pub(crate) fn begin() -> Printing {
-        IS_STOPPED.store(false, Ordering::SeqCst);
-        IS_PRINTING.store(true, Ordering::SeqCst);
+        PRINTED.set(PART);
         listen();
         Printing(())
     }
@@ -38,14 +67,13 @@ impl Printing {
 
 impl Drop for Printing {
     fn drop(&mut self) {
-        IS_PRINTING.store(false, Ordering::SeqCst);
-        IS_STOPPED.store(false, Ordering::SeqCst);
+        PRINTED.set(WHOLE);
     }
 }
 
 /// An error where nothing more is to be printed.
 pub(crate) fn go_on_printing() -> io::Result<()> {
-    match IS_STOPPED.load(Ordering::SeqCst) {
+    match PRINTED.is_stopped() {
         true => Err(io::Error::other("it was interrupted")),
         false => Ok(()),
     }
@@ -117,10 +145,26 @@ fn heed() {
     let flag = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
     match flag {
         Some(flag) if !flag.swap(true, Ordering::SeqCst) => {}
-        None if IS_PRINTING.swap(false, Ordering::SeqCst) => {
-            IS_STOPPED.store(true, Ordering::SeqCst);
-        }
+        None if PRINTED.stop() => {}
         _ => exit(Exit::Interrupted as i32),
     }
     say("Note: it is given up; a second interrupt ends it at once");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_that_comes_late_stops_nothing_that_is_printed_next() {
+        let printed = Printed::new();
+        assert!(!printed.stop() && !printed.is_stopped());
+        printed.set(PART);
+        assert!(!printed.is_stopped());
+        assert!(printed.stop() && printed.is_stopped());
+        // A second one ends the process.
+        assert!(!printed.stop() && printed.is_stopped());
+        printed.set(WHOLE);
+        assert!(!printed.stop() && !printed.is_stopped());
+    }
 }
