@@ -98,7 +98,9 @@ impl Wanted {
         let is_of_it = self.tree.as_ref().is_none_or(|(wanted, now)| {
             let is_new_name =
                 matches!(event, Event::TreeRenamed { name, .. } if **name == **wanted);
-            tree == wanted || is_new_name || *now == Some(TreeId(tree_id))
+            // No tree is called nothing: that is one whose name nobody knows.
+            let is_its_name = tree == wanted && !tree.is_empty();
+            is_its_name || is_new_name || *now == Some(TreeId(tree_id))
         });
         (is_late && is_of_it).then(|| Done {
             revision: revision.number(),
@@ -224,6 +226,9 @@ mod tests {
             check(&Wanted::new(&jungle, Some(name), None), &revisions);
         }
         check(&Wanted::new(&jungle, Some("d"), None), &[]);
+        // Whose name nobody knows is no tree with an empty one.
+        let of_none = Wanted::new(&jungle, Some(""), None);
+        assert_eq!(of_none.tell(&records[3], "", None), None);
         // All of it was committed then: there is no clock.
         let since = |micros| Wanted::new(&jungle, None, Some(Timestamp::from_micros(micros)));
         check(&since(0), &[1, 2, 3, 4]);
