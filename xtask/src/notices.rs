@@ -111,10 +111,14 @@ pub fn bill() -> Result<String> {
         let version = version.as_str().context(format!("{WEB_MANIFEST}: {name} has no version"))?;
         components.push(component("npm", name, version));
     }
+    let rust = output(command("rustc", ["--version"]))?;
+    let rust = rust.split_whitespace().nth(1).context("rustc does not tell its version")?;
+    components.push(component("generic", "rust", rust));
     let library = output(command("getconf", ["GNU_LIBC_VERSION"]))?;
     let library = library.trim().split_once(' ').context("the C library is not GNU's")?;
     components.push(component("generic", library.0, library.1));
-    let program = component("cargo", "jungle-cli", env!("CARGO_PKG_VERSION"));
+    let mut program = component("cargo", "jungle-cli", env!("CARGO_PKG_VERSION"));
+    program["type"] = json!("application");
     let bill = json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
@@ -318,6 +322,7 @@ mod tests {
     fn bill_has_all_that_a_static_program_is_made_of() {
         let bill: Value = serde_json::from_str(&bill().unwrap()).unwrap();
         assert_eq!(bill["bomFormat"], "CycloneDX");
+        assert_eq!(bill["metadata"]["component"]["type"], "application");
         let components = bill["components"].as_array().unwrap();
         let urls: BTreeSet<&str> = components.iter().filter_map(|it| it["purl"].as_str()).collect();
         assert_eq!(urls.len(), components.len(), "none is there twice");
@@ -326,7 +331,7 @@ mod tests {
             let url = format!("pkg:cargo/{}", package.name.replace(' ', "@"));
             assert!(urls.contains(&*url), "{url}");
         }
-        for begin in ["pkg:npm/preact@", "pkg:generic/glibc@2."] {
+        for begin in ["pkg:npm/preact@", "pkg:generic/rust@1.", "pkg:generic/glibc@2."] {
             assert!(urls.iter().any(|url| url.starts_with(begin)), "{begin}");
         }
         let slashed = |it: &&Value| it["licenses"][0]["expression"].to_string().contains('/');
