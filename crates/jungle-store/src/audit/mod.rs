@@ -26,6 +26,9 @@ use crate::pages::{Pages, PagesError};
 use crate::record::{DecodeError, decode_told};
 use crate::store::Store;
 
+/// So often it is tried without keeping checkpoints still.
+const TRIES: usize = 3;
+
 /// What is looked at, as [`AuditQuery::looked_at_max`] counts it.
 const PAGE: usize = 1;
 const SEGMENT: usize = 16;
@@ -165,7 +168,21 @@ impl Store {
         let up_to = self.revision().number();
         // From here on the files have all of it.
         self.log().wait(up_to, Durability::Buffered)?;
+        let checkpoint = || self.checkpoints.opened().map_or(Ok(0), |pages| pages.checkpoint());
+        // Who copies or verifies the folder keeps checkpoints still for as long as that takes, and
+        // nobody is to wait for them here: what was listed is right if no checkpoint came between.
+        for _ in 0..TRIES {
+            let before = checkpoint()?;
+            let listed = self.list(query, up_to);
+            if checkpoint()? == before {
+                return listed;
+            }
+        }
         let _still = self.checkpoints.still();
+        self.list(query, up_to)
+    }
+
+    fn list(&self, query: &AuditQuery, up_to: u64) -> Result<AuditPage, AuditError> {
         let pages = self.checkpoints.opened().map(|pages| &**pages);
         let head = match pages {
             Some(pages) => Head::read(pages)?,

@@ -334,44 +334,28 @@ fn what_is_damaged_or_of_a_newer_program_is_told_and_hinders_nothing_else() {
     assert!(matches!(told(1, &[9]), AuditError::UnknownFormat { found: 9 }));
 }
 
-/// The engine fails there, which is no reason to have no checkpoints either.
+#[cfg(feature = "sim")]
 #[test]
-fn what_the_engine_cannot_read_of_it_is_told_and_hinders_no_checkpoint() {
-    let (folder, mut rng) = (Folder::new(), Rng::new(21));
-    let mut text = || {
-        // So that it is stored as it is.
-        let bytes = (0..3_500).map(|_| b'!' + rng.below(94) as u8);
-        bytes.map(char::from).collect::<String>()
-    };
-    let (store, texts) = (options().open(folder.path()).unwrap(), [(); 16].map(|()| text()));
-    let tree = store.create_tree("t").unwrap();
-    let at = tree.snapshot().revision();
-    for (n, text) in texts.iter().enumerate() {
-        // No history has its message.
-        tree.by(&CommitMeta::new().message(text)).tag(&format!("t{n}"), at).unwrap();
-    }
-    store.create_tree("last").unwrap();
-    store.checkpoint().unwrap();
-    store.close().unwrap();
-    let file = folder.path().join("pages");
-    let mut bytes = fs::read(&file).unwrap();
-    let known = texts.each_ref().map(|text| &text.as_bytes()[1_000..1_032]);
-    let places = bytes.windows(32).enumerate().filter(|(_, found)| known.contains(found));
-    let places: Vec<usize> = places.map(|(at, _)| at).collect();
-    assert!(!places.is_empty());
-    places.into_iter().for_each(|at| bytes[at] ^= 1);
-    fs::write(&file, &bytes).unwrap();
+fn it_is_told_while_the_folder_is_copied() {
+    use jungle_store::disk::sim::{CallKind, Fate, SimDisk};
+    use std::sync::{Arc, Mutex};
 
-    let store = options().open(folder.path()).unwrap();
-    for n in 0..40 {
-        store.create_tree(&format!("more {n}")).unwrap();
-    }
-    let newest = store.checkpoint().unwrap().revision;
-    let told = store.audit(&AuditQuery::default()).unwrap_err();
-    assert!(matches!(&told, AuditError::Pages(error) if error.is_damage()), "{told:?}");
-    assert_eq!(store.checkpointed(), newest);
-    drop(store);
-    assert_eq!(options().open(folder.path()).unwrap().report().checkpoint, newest);
+    let store = Arc::new(options().open_on(Arc::new(SimDisk::new())).unwrap());
+    store.create_tree("t").unwrap();
+    store.checkpoint().unwrap();
+    let (to, asking, told) = (SimDisk::new(), Arc::clone(&store), Arc::new(Mutex::new(Vec::new())));
+    let telling = Arc::clone(&told);
+    to.watch(move |call, _| {
+        if call.kind == CallKind::Rename {
+            // On this very thread, which keeps checkpoints still.
+            let page = asking.audit(&AuditQuery::default()).unwrap();
+            telling.lock().unwrap().push(page.rows.len());
+        }
+        Fate::Go
+    });
+    store.backup_on(Arc::new(to.clone())).unwrap();
+    to.unwatch();
+    assert_eq!(*told.lock().unwrap(), [1], "one segment got its name");
 }
 
 #[test]
