@@ -212,11 +212,13 @@ fn added_name_is_asked_for_while_the_certificate_that_is_there_stays() {
     asking.start_authority();
     let serving = asking.serve(&["tree.example"]);
     within("trusted", || asking.is_trusted("tree.example"));
+    let [account, file] = asking.kept();
+    // It is used before it is kept.
+    within("kept", || file.is_file());
     serving.end();
     asking.pebble.stop();
 
     // Whoever damages the account loses nothing but that.
-    let [account, file] = asking.kept();
     let mut text: Json = serde_json::from_slice(&fs::read(&account).unwrap()).unwrap();
     text["credentials"]["key_pkcs8"] = "AAAA".into();
     fs::write(&account, text.to_string()).unwrap();
