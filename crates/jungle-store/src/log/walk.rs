@@ -101,7 +101,8 @@ pub(crate) fn look(
         None if first > 1 => (header.previous, header.first),
         None => (0, 1),
     };
-    let newest = || Some(Revision::new(next - 1));
+    // A header may claim 0.
+    let newest = || Some(Revision::new(next.saturating_sub(1)));
     if header.first != first || (header.first, header.previous) != (next, previous) {
         return Err(OpenError::damaged(name, 0, newest(), Damage::Chain));
     }
@@ -144,4 +145,17 @@ fn records(bytes: &[u8]) -> Option<u64> {
         records += 1;
     }
     Some(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_that_claims_to_begin_with_no_revision_is_damage() {
+        let (header, _) = SegmentHeader { first: 0, bytes: 0, previous: 0 }.bytes();
+        let came = Came { first: 5, bytes: header.to_vec(), len: SEGMENT_HEADER as u64 };
+        let looked = look(came, None, None, u64::MAX);
+        assert!(matches!(looked, Err(OpenError::Damaged { what: Damage::Chain, .. })));
+    }
 }
