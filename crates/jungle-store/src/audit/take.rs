@@ -5,7 +5,6 @@ use jungle_db::{JungleState, Revision};
 use super::AuditError;
 use super::kept::{FIRST_KEY, Filling, Head, LIMITS};
 use super::names::Names;
-use crate::checkpoint::drops;
 use crate::disk::Disk;
 use crate::error::{IoError, OpenError};
 use crate::log::recover::segments;
@@ -61,13 +60,13 @@ fn look(pages: &dyn Pages, end: u64) -> Result<Ready, AuditError> {
 /// out. It is put into the checkpoint that is being written, so it is in that, or still in the log.
 ///
 /// A segment that cannot be read is no reason to have no checkpoint. It stays, and the next one
-/// tries again. But if it is damaged, and the log is about to be cut off, it is left out: there
-/// would never be any room again.
+/// tries again. But if it is damaged, and the log is about to go, it is left out: there would never
+/// be any room again, or it would not be there to be tried.
 pub(crate) fn take(
     writing: &mut dyn Checkpoint,
     ready: Ready,
     (disk, end): (&dyn Disk, u64),
-    state: &JungleState,
+    (state, is_log_to_go): (&JungleState, bool),
     progress: &Progress,
 ) -> Result<Taken, PagesError> {
     let (head, names, open) = match ready {
@@ -99,7 +98,7 @@ pub(crate) fn take(
                 failed = Some(error);
                 break;
             }
-            _ if drops(state) => taking.leave_out(following),
+            _ if is_log_to_go => taking.leave_out(following),
             _ => break,
         }
     }
@@ -111,7 +110,8 @@ pub(crate) fn take(
 }
 
 /// Puts what a folder keeps of it, and what its log has besides, into the pages of another folder,
-/// which has this state and goes on behind it.
+/// which has this state and goes on behind it. What the disk does not let be read is told when all
+/// else is there: that may be the last chance to save it.
 pub(crate) fn carry(
     (from, disk): (&dyn Pages, &dyn Disk),
     to: &dyn Pages,
@@ -125,19 +125,20 @@ pub(crate) fn carry(
         Err(error @ PagesError::Io(_)) => return Err(error),
         keys => keys.unwrap_or_default(),
     };
+    let mut failed = None;
     for key in keys {
         progress.go_on()?;
         match from.get(Table::State, key) {
             Ok(Some(bytes)) => writing.put(Table::State, key, &bytes)?,
-            Err(error @ PagesError::Io(_)) => return Err(error),
+            Err(PagesError::Io(error)) => failed = Some(error),
             // What is damaged is missing there.
             _ => {}
         }
     }
-    if let Some(error) = take(&mut *writing, ready, (disk, end), state, progress)?.failed {
-        return Err(error.into());
-    }
-    writing.commit().map(drop)
+    // Its log does not come along.
+    let taken = take(&mut *writing, ready, (disk, end), (state, true), progress)?;
+    writing.commit()?;
+    failed.or(taken.failed).map_or(Ok(()), |error| Err(error.into()))
 }
 
 struct Taking<'w> {
@@ -164,5 +165,85 @@ impl Taking<'_> {
                 Ok(())
             }
         }
+    }
+}
+
+#[cfg(all(test, feature = "sim"))]
+mod tests {
+    use std::sync::Arc;
+
+    use jungle_db::Durability;
+
+    use super::*;
+    use crate::OpenOptions;
+    use crate::disk::sim::{CallKind, Fate, SimDisk};
+    use crate::log::segment::{SEGMENT_HEADER, name};
+    use crate::pages::{EnginePages, PagesOptions};
+
+    const EIO: i32 = 5;
+
+    /// So many trees were made, and nothing else was done.
+    const TREES: u64 = 60;
+
+    /// A folder without an audit that keeps everything, its state, and where its segments begin.
+    fn folder() -> (SimDisk, JungleState, Vec<u64>) {
+        let disk = SimDisk::new();
+        let options = OpenOptions::new().segment_bytes(512).checkpoint_every(u64::MAX);
+        let options = options.durability(Durability::Buffered);
+        let store = options.open_on(Arc::new(disk.clone())).expect("a new disk");
+        for n in 0..TREES {
+            store.create_tree(&format!("tree {n}")).expect("nothing fails");
+        }
+        let state = store.checkpoint_as_it_is().state().clone();
+        store.close().expect("nothing fails");
+        let firsts = segments(&disk).expect("nothing fails");
+        assert!(firsts.len() > 3 && state.revision.number() == TREES);
+        (disk, state, firsts)
+    }
+
+    fn pages(disk: &SimDisk) -> EnginePages {
+        EnginePages::open(Arc::new(disk.clone()), PagesOptions::default()).expect("nothing fails")
+    }
+
+    fn carried(disk: &SimDisk, state: &JungleState, to: &EnginePages) -> Result<(), PagesError> {
+        let from = pages(disk);
+        let mut writing = from.begin()?;
+        writing.put(Table::State, 0, b"an older program's")?;
+        writing.commit()?;
+        carry((&from, disk), to, state, &Progress::default())
+    }
+
+    fn revisions(pages: &EnginePages) -> Vec<u64> {
+        let head = Head::read(pages).expect("nothing fails");
+        let rows =
+            (0..head.pages.len()).flat_map(|page| head.rows(pages, page).expect("nothing fails"));
+        rows.map(|row| row.revision.number()).collect()
+    }
+
+    #[test]
+    fn what_is_behind_a_damaged_segment_is_carried_too() {
+        let (disk, state, firsts) = folder();
+        let mut files = disk.files();
+        // In its first frame.
+        files.get_mut(&name(firsts[1])).unwrap()[SEGMENT_HEADER + 8] ^= 1;
+        let (disk, to) = (SimDisk::with_files(&files), pages(&SimDisk::new()));
+        carried(&disk, &state, &to).unwrap();
+        let head = Head::read(&to).unwrap();
+        assert_eq!((head.complete_from, head.next), (firsts[2], TREES + 1));
+        let ought: Vec<u64> = (1..firsts[1]).chain(firsts[2]..=TREES).collect();
+        assert_eq!(revisions(&to), ought);
+    }
+
+    #[test]
+    fn what_is_before_a_segment_that_cannot_be_read_is_carried_and_that_is_told() {
+        let (disk, state, firsts) = folder();
+        let (to, unreadable) = (pages(&SimDisk::new()), name(firsts[1]));
+        disk.watch(move |call, _| match call.kind == CallKind::Read && call.name == unreadable {
+            true => Fate::Fail(EIO),
+            false => Fate::Go,
+        });
+        let told = carried(&disk, &state, &to);
+        assert!(matches!(told, Err(PagesError::Io(_))), "{told:?}");
+        assert_eq!(revisions(&to), (1..firsts[1]).collect::<Vec<u64>>());
     }
 }

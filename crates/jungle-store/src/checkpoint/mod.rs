@@ -19,7 +19,7 @@ mod stream;
 
 pub(crate) use background::{Background, Waker};
 pub(crate) use load::{Loaded, PagedHistory, load};
-pub(crate) use save::{Checkpoints, drops};
+pub(crate) use save::Checkpoints;
 pub(crate) use stream::{Input, Output};
 
 pub use load::LoadError;

@@ -265,7 +265,8 @@ impl Checkpoints {
         let histories = (&last.histories, &now);
         let pieces = put_histories(&mut *writing, &checkpoint, histories, progress)?;
         let old = (&*self.disk, position.segment);
-        let taken = audit::take(&mut *writing, told, old, checkpoint.state(), progress)?;
+        let state = (checkpoint.state(), drops(checkpoint.state()));
+        let taken = audit::take(&mut *writing, told, old, state, progress)?;
         let mut report = CheckpointReport { revision, slabs, pieces, segments: 0 };
         writing.put(Table::Image, ONLY, &image.to_bytes())?;
         writing.put(Table::State, ONLY, &encode_state(checkpoint.state(), position))?;
@@ -350,7 +351,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
 
 /// Is there a branch that does not keep everything? Then what it does not keep should not stay in
 /// the log either.
-pub(crate) fn drops(state: &JungleState) -> bool {
+fn drops(state: &JungleState) -> bool {
     let mut branches = state.trees.iter().flat_map(|tree| &tree.branches);
     branches.any(|branch| branch.retention != Retention::All)
 }
