@@ -139,7 +139,7 @@ impl Store {
     ///
     /// # Errors
     /// When part of it is damaged or cannot be read, or somebody else
-    /// [writes to the folder](crate::OpenOptions::beside_a_writer). Nothing else is hindered.
+    /// [writes to the folder](crate::OpenOptions::beside_a_writer). Commits and checkpoints go on.
     ///
     /// ```
     /// use jungle_db::{CommitMeta, Event};
