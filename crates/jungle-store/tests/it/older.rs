@@ -1,5 +1,5 @@
-//! Folders that older programs wrote, for a simulated disk. The suites `crash` and `io` begin from
-//! these, too.
+//! Folders that older programs wrote, for a simulated disk. The suite `crash` begins from these,
+//! too.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
