@@ -40,7 +40,7 @@ visit('the tree is walked with the keyboard', garden('walk'), async (page) => {
   await tree.press('m')
   const [level, active] = [await chosen(page).getAttribute('aria-level'), await tree.getAttribute('aria-activedescendant')]
   assert.deepEqual([level, active], ['1', 'row-0'])
-  assert.notEqual(await tree.evaluate((element) => getComputedStyle(element).outlineStyle), 'none')
+  await page.waitForFunction(() => getComputedStyle(document.querySelector('[role=tree]')).outlineStyle !== 'none')
   await press('ArrowDown', '/beds')
   await page.getByRole('heading', { name: 'beds' }).waitFor()
   assert.equal(await page.getByRole('dialog').count(), 0, 'the tree itself is not moved, and nothing asked about another')
